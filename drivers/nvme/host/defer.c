@@ -62,6 +62,7 @@ struct nvme_defer_pass {
 	u32 used;
 	bool share_left;
 	bool over_limit;
+	bool over_limit_known;
 	struct nvme_defer_group group;
 	struct nvme_defer_chunk chunk;
 	u32 count[NVME_DEFER_NR_COUNTS];
@@ -378,7 +379,7 @@ static void nvme_defer_begin(struct nvme_defer_pass *p, struct nvme_defer *d)
 	p->used = 0;
 	p->share_left = nvme_defer_share_left(p->w, p->start,
 					      READ_ONCE(d->set->irq_share));
-	p->over_limit = nvme_defer_over_limit(d, p->start);
+	p->over_limit_known = false;
 	p->group.nr = 0;
 	p->group.bytes = 0;
 	p->chunk = (struct nvme_defer_chunk){ };
@@ -392,6 +393,11 @@ static bool nvme_defer_inline(struct nvme_defer_pass *p, u32 bytes)
 
 	if (!nvme_defer_wants(set, bytes, p->used, p->share_left))
 		return true;
+	/* Looks at all lanes: once, and only where something is deferred. */
+	if (!p->over_limit_known) {
+		p->over_limit = nvme_defer_over_limit(p->d, p->start);
+		p->over_limit_known = true;
+	}
 	if (p->over_limit &&
 	    nvme_defer_pressure_left(p->w, p->start, nvme_defer_cost(bytes),
 				     READ_ONCE(set->chunk_bytes))) {
