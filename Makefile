@@ -92,7 +92,7 @@ kunit: setup
 selftest: setup
 	@tools/testing/selftests/nvmetune/run --kernel $(KERNEL) $(TESTS)
 
-check: setup
+check: integrate
 	@tools/check
 
 test: setup

@@ -198,11 +198,20 @@ add_channels() {
 # never ends is seen all the same, and RCU stalls keep their 21 s.
 #
 # DMA_API_DEBUG switches itself off quietly when its entries run out.
+#
+# Without tsc_early_khz a guest's clock may run several times too fast: see tsc-khz.
 kernel_args() {
-	local args="console=ttyS0 loglevel=7 printk.time=1 log_buf_len=1M panic=-1"
+	local args="console=ttyS0 loglevel=7 printk.time=1 log_buf_len=1M panic=-1" khz
 
 	args+=" tsc=reliable no_timer_check dma_debug_entries=262144"
-	[[ $accel == kvm* ]] || args+=" watchdog_thresh=20"
+	if [[ $accel != kvm* ]]; then
+		args+=" watchdog_thresh=20"
+		if khz=$("$here/tsc-khz"); then
+			args+=" tsc_early_khz=$khz"
+		else
+			say "the TSC's frequency is not known: the guest's clock may be wrong"
+		fi
+	fi
 	[ -z "$iommu" ] || args+=" intel_iommu=on"
 	echo "$args ${append[*]}"
 }

@@ -122,6 +122,25 @@ case_timeout() {
 	check "its own dump is no report" not says "report.s. in the kernel log"
 }
 
+# Files on the share have the host's time stamps.
+case_clock() {
+	local host guest
+
+	mkdir "$dir/share"
+	boot --out "$dir/share" <<-'END'
+	clock() { cut -d ' ' -f 1 /proc/uptime; }
+	clock > /mnt/a
+	sleep 4
+	clock > /mnt/b
+	END
+	host=$(($(date -r "$dir/share/b" +%s%N) - $(date -r "$dir/share/a" +%s%N)))
+	guest=$(awk 'NR == FNR { a = $1; next } { printf "%.0f", ($1 - a) * 1e9 }' \
+		"$dir/share/a" "$dir/share/b")
+	echo "guest $guest ns, host $host ns" >> "$dir/stdout"
+	check "the guest's clock runs as the host's" \
+		test $((guest > host * 9 / 10 && guest < host * 11 / 10)) = 1
+}
+
 # The guest is given some seconds to say who is blocked: no time for the script.
 case_late() {
 	boot --timeout 2 <<< 'sleep 4'
@@ -374,7 +393,7 @@ run_cases() {
 	local name
 
 	for name in unplug unplug_inside drives splat errors boot_death boot_hang \
-		timeout late usage output much_output share tmp panic poweroff \
+		timeout late clock usage output much_output share tmp panic poweroff \
 		allowed_splat missing_splat iommu bounce interrupted; do
 		[[ $name =~ $pattern ]] || continue
 		while [ "$(jobs -pr | wc -l)" -ge 2 ]; do

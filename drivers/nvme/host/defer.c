@@ -29,6 +29,8 @@
  * them takes 5 to 50 us.
  */
 #define NVME_DEFER_LOOK_BYTES	SZ_64K
+/* Highest debt of a CPU. */
+#define NVME_DEFER_MAX_DEBT_NS	(4 * NVME_DEFER_WINDOW_NS)
 /* The worker's groups where resched_bytes does not bound them. */
 #define NVME_DEFER_WORK_BYTES	SZ_256K
 
@@ -145,7 +147,9 @@ bool nvme_defer_share_left(struct nvme_defer_window *w, u64 now, u32 share)
 	local_irq_save(flags);
 	/* The clocks of two CPUs may differ a little after a migration. */
 	if (now > w->last) {
-		earned = min_t(u64, now - w->last, NSEC_PER_SEC) * share / 100;
+		/* So long that even one per cent of it pays the highest debt. */
+		earned = min_t(u64, now - w->last,
+			       100 * NVME_DEFER_MAX_DEBT_NS) * share / 100;
 		w->debt -= min(w->debt, earned);
 		w->last = now;
 	}
@@ -178,7 +182,7 @@ void nvme_defer_charge(struct nvme_defer_window *w, u64 start, u64 charged,
 	nested = w->charged - charged;
 	spent -= min(spent, nested);
 	w->charged += spent;
-	w->debt = min_t(u64, w->debt + spent, 4 * NVME_DEFER_WINDOW_NS);
+	w->debt = min_t(u64, w->debt + spent, NVME_DEFER_MAX_DEBT_NS);
 	local_irq_restore(flags);
 }
 
@@ -199,7 +203,9 @@ bool nvme_defer_pressure_left(struct nvme_defer_window *w, u64 now, u32 bytes,
 	bool left;
 
 	local_irq_save(flags);
-	if (now - w->pressure_since >= NVME_DEFER_WINDOW_NS) {
+	/* A softirq read its clock before the interrupt nested in it did. */
+	if (now > w->pressure_since &&
+	    now - w->pressure_since >= NVME_DEFER_WINDOW_NS) {
 		w->pressure_since = now;
 		w->pressure_used = 0;
 	}
