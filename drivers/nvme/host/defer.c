@@ -459,42 +459,47 @@ static void nvme_defer_rearm(struct nvme_defer *d)
 			  !d->polled && !d->threaded);
 }
 
-/*
+/**
+ * nvme_defer_in_handler() - whether this is a handler in hard interrupt context
+ * @d: the queue, armed
+ *
  * An interrupt handled in a thread (use_threaded_interrupts, threadirqs,
  * PREEMPT_RT) does not hold up its CPU: completing in place is right. Only the
- * driver's own parameter is known beforehand.
+ * driver's own parameter is known beforehand, the others are found out here,
+ * and the queue is disarmed.
+ *
+ * Context: the queue's interrupt handler.
+ * Return: false in a thread.
  */
-static void nvme_defer_found_threaded(struct nvme_defer *d)
+bool nvme_defer_in_handler(struct nvme_defer *d)
 {
 	unsigned long flags;
+
+	if (likely(in_hardirq()))
+		return true;
 
 	spin_lock_irqsave(&d->lock, flags);
 	d->threaded = true;
 	nvme_defer_rearm(d);
 	spin_unlock_irqrestore(&d->lock, flags);
 	nvme_defer_update_queue(d);
+	return false;
 }
 
 /**
  * nvme_defer_gather() - keep a completed request for after the CQ loop
- * @d: the queue, armed
+ * @d: the queue; was armed in this interrupt
  * @rq: a request that the CQ loop would complete now
  *
  * Completing inside the loop lets it run without bound, as the device posts
  * more in the meantime. Nothing gathered frees its tag, so the loop ends after
  * one queue's worth.
  *
- * Context: the queue's interrupt handler. What is gathered must be followed by
+ * Context: hard interrupt, nvme_defer_in_handler() said so. Must be followed by
  *	nvme_defer_irq() in the same interrupt.
- * Return: false if the caller shall complete the request as if there were no
- *	engine: the handler runs in a thread.
  */
-bool nvme_defer_gather(struct nvme_defer *d, struct request *rq)
+void nvme_defer_gather(struct nvme_defer *d, struct request *rq)
 {
-	if (unlikely(!in_hardirq())) {
-		nvme_defer_found_threaded(d);
-		return false;
-	}
 	/* Pairs with smp_store_release() in nvme_defer_rearm(). */
 	smp_rmb();
 	rq->rq_next = NULL;
@@ -503,7 +508,6 @@ bool nvme_defer_gather(struct nvme_defer *d, struct request *rq)
 	else
 		d->gathered = rq;
 	d->gathered_last = rq;
-	return true;
 }
 
 /**
@@ -802,9 +806,7 @@ void nvme_defer_disallow(struct nvme_defer *d)
 u64 nvme_defer_counted(const struct nvme_defer *d, enum nvme_defer_count what,
 		       bool softirq)
 {
-	/* Pairs with smp_store_release() in nvme_defer_allow(). */
-	struct nvme_defer_counts __percpu *counts =
-		smp_load_acquire(&d->softirq_counts);
+	struct nvme_defer_counts __percpu *counts;
 	const struct nvme_defer_counts *c = &d->irq_counts;
 	unsigned int start;
 	u64 sum = 0, v;
@@ -817,6 +819,8 @@ u64 nvme_defer_counted(const struct nvme_defer *d, enum nvme_defer_count what,
 		} while (u64_stats_fetch_retry(&c->sync, start));
 		return sum;
 	}
+	/* Pairs with smp_store_release() in nvme_defer_allow(). */
+	counts = smp_load_acquire(&d->softirq_counts);
 	if (!counts)
 		return 0;
 	for_each_possible_cpu(cpu) {

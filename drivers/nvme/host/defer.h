@@ -192,7 +192,7 @@ struct nvme_defer_lane {
 
 	struct nvme_defer *defer;
 	struct work_struct work;
-	struct mutex consumer;
+	struct mutex consumer;		/* one at a time takes and completes */
 	u64_stats_t runs;
 	u64_stats_t requests;
 	u64_stats_t bytes;
@@ -243,7 +243,7 @@ struct nvme_defer {
 	struct nvme_defer_counts __percpu *softirq_counts;
 	struct nvme_defer_lane lane[NVME_DEFER_MAX_LANES];
 
-	spinlock_t lock;
+	spinlock_t lock;		/* the state below, and armed */
 	bool allowed;
 	bool running;
 	bool in_use;
@@ -264,7 +264,8 @@ void nvme_defer_init(struct nvme_defer *d, const struct nvme_defer_settings *set
 		     const struct nvme_defer_ops *ops,
 		     struct nvme_defer_window __percpu *window);
 void nvme_defer_exit(struct nvme_defer *d);
-bool nvme_defer_gather(struct nvme_defer *d, struct request *rq);
+bool nvme_defer_in_handler(struct nvme_defer *d);
+void nvme_defer_gather(struct nvme_defer *d, struct request *rq);
 void nvme_defer_irq(struct nvme_defer *d);
 bool nvme_defer_softirq(struct nvme_defer *d, struct request *rq);
 void nvme_defer_start(struct nvme_defer *d, bool polled);

@@ -53,6 +53,25 @@ static const struct nvme_defer_ops nvme_pci_defer_ops = {
 };
 
 /*
+ * The same for a queue that may defer. The context is looked at before the
+ * request may be handed to a softirq: where the handler is a thread, that must
+ * not defer either.
+ */
+static noinline bool nvme_pci_defer_cqe_armed(struct nvme_queue *nvmeq,
+					      struct request *req,
+					      __le16 status,
+					      union nvme_result result)
+{
+	bool gather = nvme_defer_in_handler(nvmeq->defer);
+
+	if (nvme_try_complete_req(req, status, result))
+		return true;
+	if (gather)
+		nvme_defer_gather(nvmeq->defer, req);
+	return gather;
+}
+
+/*
  * nvme_handle_cqe(), in place of nvme_try_complete_req(): true if somebody
  * else completes the request, now including what runs after the CQ loop.
  */
@@ -61,11 +80,10 @@ static inline bool nvme_pci_defer_cqe(struct nvme_queue *nvmeq,
 				      struct request *req, __le16 status,
 				      union nvme_result result)
 {
-	if (nvme_try_complete_req(req, status, result))
-		return true;
 	/* Without a batch to add to, this is not the interrupt handler. */
-	return nvme_defer_armed(nvmeq->defer) && iob &&
-	       nvme_defer_gather(nvmeq->defer, req);
+	if (nvme_defer_armed(nvmeq->defer) && iob)
+		return nvme_pci_defer_cqe_armed(nvmeq, req, status, result);
+	return nvme_try_complete_req(req, status, result);
 }
 
 /* nvme_irq(), after the CQ loop. */
