@@ -8,7 +8,8 @@ set -euo pipefail
 . "$VM_LIB"
 
 [ -d /sys/kernel/debug/kunit ] || die "no KUnit in this kernel: is it build/KERNEL/test?"
-find /sys/kernel/debug/kunit -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort > "$VM_OUT/suites"
+find /sys/kernel/debug/kunit -mindepth 1 -maxdepth 1 -type d -printf '%f\n' |
+	sort > "$VM_OUT/suites"
 dmesg > "$VM_OUT/dmesg"
 # What the tests have left behind shows a moment later.
 for dir in /sys/bus/workqueue/devices/nvme9*; do

@@ -24,12 +24,12 @@ struct nvme_defer_settings nvme_defer_settings = {
 	.mode		= NVME_DEFER_AUTO,
 	.workqueue	= NVME_DEFER_WQ_AUTO,
 	.inline_bytes	= SZ_128K,
-	.irq_share	= 25,
+	.irq_share	= 10,
 	.small_bytes	= SZ_16K,
 	.lanes		= 2,
 	.chunk_bytes	= SZ_512K,
 	.lane_bytes	= SZ_1M,
-	.backlog_bytes	= SZ_16M,
+	.backlog_bytes	= SZ_32M,
 	.max_age_ms	= 200,
 	.resched_bytes	= SZ_256K,
 };
@@ -172,7 +172,7 @@ NVME_DEFER_PARAM(irq_share,
 		 "auto: per cent of a CPU's time for completing in interrupts",
 		 .max = 100);
 NVME_DEFER_PARAM(small_bytes,
-		 "auto: requests up to this size do not count against defer_irq_share",
+		 "auto: requests up to this size are not deferred for want of budget, unless very many",
 		 .bytes = true, .max = SZ_1G);
 NVME_DEFER_PARAM(lanes,
 		 "workers a queue at the most", .min = 1, .max = NVME_DEFER_MAX_LANES);

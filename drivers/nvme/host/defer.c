@@ -55,13 +55,18 @@ struct nvme_defer_chunk {
 	unsigned long cost;
 };
 
-/* The work of one interrupt or softirq call. */
+/*
+ * The work of one interrupt or softirq call. The clock is read, and what depends
+ * on it looked at, when first needed: a softirq call has one request only, and
+ * most modes and requests need none of it.
+ */
 struct nvme_defer_pass {
 	struct nvme_defer *d;
 	struct nvme_defer_window *w;
 	u64 start;
 	u64 charged;
 	u32 used;
+	bool timed;
 	bool share_left;
 	bool over_limit;
 	bool over_limit_known;
@@ -280,15 +285,18 @@ u64 nvme_defer_age(const struct nvme_defer_lane *lane, u64 now)
 bool nvme_defer_over_limit(struct nvme_defer *d, u64 now)
 {
 	u64 max_age = (u64)READ_ONCE(d->set->max_age_ms) * NSEC_PER_MSEC;
-	unsigned long backlog = 0;
+	unsigned long backlog, sum = 0;
 	unsigned int i;
 
 	for (i = 0; i < NVME_DEFER_MAX_LANES; i++) {
-		backlog += atomic_long_read(&d->lane[i].backlog);
+		backlog = atomic_long_read(&d->lane[i].backlog);
+		if (!backlog)
+			continue;
+		sum += backlog;
 		if (nvme_defer_age(&d->lane[i], now) > max_age)
 			return true;
 	}
-	return backlog > READ_ONCE(d->set->backlog_bytes);
+	return sum > READ_ONCE(d->set->backlog_bytes);
 }
 
 /*
@@ -379,12 +387,8 @@ static void nvme_defer_chunk_add(struct nvme_defer_pass *p, struct request *rq,
 static void nvme_defer_begin(struct nvme_defer_pass *p, struct nvme_defer *d)
 {
 	p->d = d;
-	p->w = this_cpu_ptr(d->window);
-	p->start = d->ops->clock();
-	p->charged = READ_ONCE(p->w->charged);
 	p->used = 0;
-	p->share_left = nvme_defer_share_left(p->w, p->start,
-					      READ_ONCE(d->set->irq_share));
+	p->timed = false;
 	p->over_limit_known = false;
 	p->group.nr = 0;
 	p->group.bytes = 0;
@@ -392,30 +396,61 @@ static void nvme_defer_begin(struct nvme_defer_pass *p, struct nvme_defer *d)
 	memset(p->count, 0, sizeof(p->count));
 }
 
+/* Start of the time that is charged. */
+static void nvme_defer_time(struct nvme_defer_pass *p)
+{
+	if (p->timed)
+		return;
+	p->timed = true;
+	p->w = this_cpu_ptr(p->d->window);
+	p->charged = READ_ONCE(p->w->charged);
+	p->start = p->d->ops->clock();
+	p->share_left = nvme_defer_share_left(p->w, p->start,
+					      READ_ONCE(p->d->set->irq_share));
+}
+
+/* Looks at all lanes: once, and only where something is to be deferred. */
+static bool nvme_defer_pass_over_limit(struct nvme_defer_pass *p)
+{
+	if (!p->over_limit_known) {
+		p->over_limit = nvme_defer_over_limit(p->d, p->d->ops->clock());
+		p->over_limit_known = true;
+	}
+	return p->over_limit;
+}
+
 /* Whether to complete a request on the spot. */
 static bool nvme_defer_inline(struct nvme_defer_pass *p, u32 bytes)
 {
 	const struct nvme_defer_settings *set = p->d->set;
 
-	if (!nvme_defer_wants(set, bytes, p->used, p->share_left))
-		return true;
-	/* Looks at all lanes: once, and only where something is deferred. */
-	if (!p->over_limit_known) {
-		p->over_limit = nvme_defer_over_limit(p->d, p->start);
-		p->over_limit_known = true;
-	}
-	if (p->over_limit &&
-	    nvme_defer_pressure_left(p->w, p->start, nvme_defer_cost(bytes),
-				     READ_ONCE(set->chunk_bytes))) {
-		p->count[NVME_DEFER_PRESSURE]++;
+	if (READ_ONCE(set->mode) != NVME_DEFER_ON)
+		nvme_defer_time(p);
+	if (!nvme_defer_wants(set, bytes, p->used, p->timed && p->share_left)) {
+		nvme_defer_time(p);
 		return true;
 	}
-	return false;
+	if (!nvme_defer_pass_over_limit(p))
+		return false;
+	nvme_defer_time(p);
+	if (!nvme_defer_pressure_left(p->w, p->start, nvme_defer_cost(bytes),
+				      READ_ONCE(set->chunk_bytes)))
+		return false;
+	p->count[NVME_DEFER_PRESSURE]++;
+	return true;
 }
 
+/*
+ * A small request costs more than its copy, in the interrupt as in the worker:
+ * deferring it gains nothing, so it hardly uses up inline_bytes. It does a
+ * little, as an interrupt has to end.
+ */
 static void nvme_defer_count_inline(struct nvme_defer_pass *p, u32 bytes)
 {
-	p->used += bytes;
+	if (bytes <= READ_ONCE(p->d->set->small_bytes))
+		p->used += min_t(u32, bytes, NVME_DEFER_MIN_BYTES);
+	else
+		p->used += bytes;
 	p->count[NVME_DEFER_INLINE]++;
 	p->count[NVME_DEFER_INLINE_BYTES] += bytes;
 }

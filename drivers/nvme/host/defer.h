@@ -79,7 +79,8 @@ enum nvme_defer_wq_scope {
  * @workqueue: enum nvme_defer_wq_scope; for workqueues made from then on
  * @inline_bytes: auto: bytes that one interrupt may copy before it defers
  * @irq_share: auto: per cent of a CPU's time for completing in interrupts
- * @small_bytes: auto: requests up to this size do not count against @irq_share
+ * @small_bytes: auto: requests up to this size do not count against @irq_share,
+ *	and against @inline_bytes with NVME_DEFER_MIN_BYTES only
  * @lanes: lanes in use, 1 to NVME_DEFER_MAX_LANES
  * @chunk_bytes: most that is handed to a lane at once
  * @lane_bytes: a lane with less backlog than this gets the next chunk

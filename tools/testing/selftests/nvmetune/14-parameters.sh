@@ -82,9 +82,9 @@ while read -r name bytes min max; do
 		refuses "$p" ERANGE 2G 1048577K 9999999999G
 	else
 		refuses "$p" EINVAL 1K 1M 1G
+		# decimal all the same
+		takes "$p" 008 8
 	fi
-	# decimal all the same
-	takes "$p" 008 8
 done <<-'END'
 	inline_bytes	yes	0	1073741824
 	irq_share	no	0	100

@@ -6,6 +6,8 @@
  * back in the end.
  */
 #include <linux/cpumask.h>
+#include <linux/dcache.h>
+#include <linux/debugfs.h>
 #include <linux/device.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
@@ -389,7 +391,7 @@ static void off_while_held(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, FAKE_WAIT(!nvme_defer_armed(f->d)));
 	KUNIT_EXPECT_NOT_NULL(test, READ_ONCE(f->d->wq));
 	fake_irq(f, 30, 10);
-	KUNIT_EXPECT_EQ(test, (int)f->rqs[39].ctx, (int)FAKE_HARDIRQ);
+	fake_check_ctx(test, 39, 1, FAKE_HARDIRQ);
 	complete(&f->release);
 	expect_queue(test, 1, false);
 	KUNIT_EXPECT_EQ(test, atomic_read(&f->completed), 40);
@@ -531,6 +533,54 @@ static void register_again(struct kunit *test)
 	fake_check(test);
 }
 
+static unsigned int parallel_lacks;	/* a directory */
+
+/* Controllers are probed and removed on several CPUs at once. */
+static void parallel_job(struct fake *f)
+{
+	struct nvme_defer_ctrl *c;
+	unsigned int i;
+
+	for (i = 0; i < 300; i++) {
+		c = nvme_defer_register(ctrl_dev, CTRL_INSTANCE + 1, 2, false,
+					&fake_ops);
+		if (!c)
+			continue;
+		if (IS_ENABLED(CONFIG_DEBUG_FS) && IS_ERR_OR_NULL(c->dir))
+			parallel_lacks++;
+		nvme_defer_unregister(c);
+	}
+}
+
+static void register_in_parallel(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct dentry *before, *after;
+	unsigned int i, lacks = 0;
+
+	parallel_lacks = 0;
+	before = debugfs_lookup("nvmetune", NULL);
+	KUNIT_ASSERT_TRUE(test, fake_job_start(f, parallel_job));
+	for (i = 0; i < 300; i++) {
+		ctrl = nvme_defer_register(ctrl_dev, CTRL_INSTANCE, 2, false,
+					   &fake_ops);
+		KUNIT_ASSERT_NOT_NULL(test, ctrl);
+		if (IS_ENABLED(CONFIG_DEBUG_FS) && IS_ERR_OR_NULL(ctrl->dir))
+			lacks++;
+		nvme_defer_unregister(ctrl);
+		ctrl = NULL;
+	}
+	KUNIT_EXPECT_TRUE(test, fake_job_done(f));
+	KUNIT_EXPECT_EQ(test, lacks + parallel_lacks, 0U);
+	/* The directory goes with the last controller, not before, not later. */
+	after = debugfs_lookup("nvmetune", NULL);
+	KUNIT_EXPECT_EQ(test, IS_ERR_OR_NULL(after), IS_ERR_OR_NULL(before));
+	if (!IS_ERR_OR_NULL(after))
+		dput(after);
+	if (!IS_ERR_OR_NULL(before))
+		dput(before);
+}
+
 static struct kunit_case ctrl_cases[] = {
 	KUNIT_CASE(auto_without_bounce),
 	KUNIT_CASE(auto_with_bounce),
@@ -553,6 +603,7 @@ static struct kunit_case ctrl_cases[] = {
 	KUNIT_CASE(unregister_pending),
 	KUNIT_CASE(unregister_unused),
 	KUNIT_CASE(register_again),
+	KUNIT_CASE(register_in_parallel),
 	{ }
 };
 

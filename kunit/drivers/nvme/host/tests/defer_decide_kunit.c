@@ -256,6 +256,7 @@ static void limit_by_age(struct kunit *test)
 	const u64 max = 200 * NSEC_PER_MSEC;
 
 	f->set.max_age_ms = 200;
+	atomic_long_set(&lane->backlog, NVME_DEFER_MIN_BYTES);
 	WRITE_ONCE(lane->since_running, 5000);
 	KUNIT_EXPECT_FALSE(test, nvme_defer_over_limit(f->d, 5000 + max));
 	KUNIT_EXPECT_TRUE(test, nvme_defer_over_limit(f->d, 5001 + max));

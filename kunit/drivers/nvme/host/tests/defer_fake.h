@@ -194,6 +194,9 @@ void fake_start(struct kunit *test);
 void fake_shut(struct fake *f);
 void fake_check(struct kunit *test);
 void fake_check_done(struct kunit *test);
+void fake_check_order(struct kunit *test);
+void fake_check_ctx(struct kunit *test, unsigned int first, unsigned int nr,
+		    enum fake_ctx ctx);
 
 bool fake_in_hardirq(struct fake *f, void (*fn)(struct fake *f, void *arg),
 		     void *arg);

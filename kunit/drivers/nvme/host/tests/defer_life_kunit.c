@@ -49,7 +49,6 @@ static void none_is_never_armed(struct kunit *test)
 static void stopped_completes_in_place(struct kunit *test)
 {
 	struct fake *f = test->priv;
-	unsigned int i;
 
 	fake_requests(test, 8, SZ_4K);
 	fake_start(test);
@@ -57,10 +56,8 @@ static void stopped_completes_in_place(struct kunit *test)
 	fake_irq(f, 0, 4);
 	fake_softirq(f, 4, 4);
 	fake_check_done(test);
-	for (i = 0; i < f->nr; i++)
-		KUNIT_EXPECT_EQ_MSG(test, (int)f->rqs[i].ctx,
-				    (int)(i < 4 ? FAKE_HARDIRQ : FAKE_SOFTIRQ),
-				    "request %u", i);
+	fake_check_ctx(test, 0, 4, FAKE_HARDIRQ);
+	fake_check_ctx(test, 4, 4, FAKE_SOFTIRQ);
 }
 
 /* Where */
@@ -127,7 +124,7 @@ static void softirq_in_softirq(struct kunit *test)
 	fake_softirq(f, 0, 3);
 	fake_check_done(test);
 	KUNIT_EXPECT_EQ(test, fake_softirq_count(f, NVME_DEFER_DEFERRED), 3ULL);
-	KUNIT_EXPECT_EQ(test, (int)f->rqs[0].ctx, (int)FAKE_TASK);
+	fake_check_ctx(test, 0, 1, FAKE_TASK);
 }
 
 static void softirq_from_hardirq_fn(struct fake *f, void *unused)
@@ -164,7 +161,7 @@ static void disarmed_between(struct kunit *test)
 	fake_start(test);
 	fake_in_hardirq(f, disarmed_meanwhile_fn, NULL);
 	fake_check_done(test);
-	KUNIT_EXPECT_EQ(test, (int)f->rqs[1].ctx, (int)FAKE_HARDIRQ);
+	fake_check_ctx(test, 1, 1, FAKE_HARDIRQ);
 }
 
 /* Flush */
@@ -238,7 +235,6 @@ static void flush_keeps_noio(struct kunit *test)
 static void flush_waits(struct kunit *test)
 {
 	struct fake *f = test->priv;
-	unsigned int i;
 
 	fake_requests(test, 8, SZ_64K);
 	f->rqs[1].hold = true;
@@ -257,8 +253,7 @@ static void flush_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&f->d->flush_waits), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&f->d->flushes), 1);
 	fake_check_done(test);
-	for (i = 0; i < f->nr; i++)
-		KUNIT_EXPECT_EQ_MSG(test, f->rqs[i].order, i, "request %u", i);
+	fake_check_order(test);
 }
 
 /* The same for any lane. */
@@ -340,7 +335,7 @@ static void push_after_stop(struct kunit *test)
 	nvme_defer_stop(f->d);
 	fake_in_softirq(f, late_fn, NULL);
 	fake_check_done(test);
-	KUNIT_EXPECT_EQ(test, (int)f->rqs[2].ctx, (int)FAKE_TASK);
+	fake_check_ctx(test, 2, 1, FAKE_TASK);
 }
 
 /* The same, and no worker gets to run: the next stop completes it. */
@@ -381,8 +376,7 @@ static void push_while_worker_runs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_irq_count(f, NVME_DEFER_QUEUE_WORK), 2ULL);
 	complete(&f->release);
 	fake_check_done(test);
-	for (i = 0; i < f->nr; i++)
-		KUNIT_EXPECT_EQ_MSG(test, f->rqs[i].order, i, "request %u", i);
+	fake_check_order(test);
 }
 
 /* With fewer lanes in use, the others run dry and get nothing new. */
