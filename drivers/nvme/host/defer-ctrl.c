@@ -38,7 +38,10 @@
 				 WQ_SYSFS)
 
 static LIST_HEAD(nvme_defer_ctrls);
-/* Protects the list; held for list operations and schedule_work() only. */
+/*
+ * Protects the list and the coming and going of debugfs directories. Nothing
+ * that takes it is waited for under it.
+ */
 static DEFINE_MUTEX(nvme_defer_mutex);
 
 static bool nvme_defer_ctrl_may(const struct nvme_defer_ctrl *c)
@@ -315,7 +318,9 @@ void nvme_defer_unregister(struct nvme_defer_ctrl *c)
 	mutex_unlock(&nvme_defer_mutex);
 	/* Nothing schedules it any more: no setter, no reset, no interrupt. */
 	cancel_work_sync(&c->update);
+	mutex_lock(&nvme_defer_mutex);
 	nvme_defer_debugfs_remove(c);
+	mutex_unlock(&nvme_defer_mutex);
 	nvme_defer_put_queues(c, true);
 	for (qid = 0; qid < c->nr_queues; qid++) {
 		if (!c->queue[qid])
