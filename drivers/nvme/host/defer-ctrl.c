@@ -39,8 +39,8 @@
 
 static LIST_HEAD(nvme_defer_ctrls);
 /*
- * Protects the list and the coming and going of debugfs directories. Nothing
- * that takes it is waited for under it.
+ * Protects the list, and serialises the making and removing of debugfs
+ * directories; never held while anything waits for I/O.
  */
 static DEFINE_MUTEX(nvme_defer_mutex);
 
