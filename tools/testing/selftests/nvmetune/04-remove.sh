@@ -1,74 +1,25 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# what: a controller goes and comes back under load: unbind, remove, unplug
+# what: a controller goes and comes back under load: unbind, remove
 # vm: standard
 # timeout: 150
 # full-timeout: 600
 
 # shellcheck source=tools/testing/selftests/nvmetune/lib.sh disable=SC2016,SC2034,SC2154
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tools/testing/selftests/nvmetune/lib-remove.sh
+. "$(dirname "$0")/lib-remove.sh"
 
 use four
 pci=$(nvme_pci "$ctrl")
 driver=/sys/bus/pci/drivers/nvme
-
-# Jobs that fail end by themselves. Those that only read would go on for ever: of a
-# device that is gone, the block layer says it has no size, not that there is an error.
-load_ends() { # DESCRIPTION
-	kill -INT "$load_pid" 2> /dev/null
-	soon 60 "$1: fio ends" "! kill -0 $load_pid 2> /dev/null"
-	wait "$load_pid" 2> /dev/null
-	load_pid=
-	fio_result "$tmp/load" > "$tmp/messages"
-	sort -u "$tmp/messages" | tail -n 2
-	expect "$1: fio sees errors" 'fio_error > 0'
-}
-
-all_gone() { # DESCRIPTION CONTROLLER
-	soon 10 "$1: no workqueue is left" "[ -z \"\$(echo $wqs/$2q*-defer | grep -v '\\*')\" ]"
-	soon 10 "$1: no rescuer is left" "! rescuers $2 > /dev/null"
-	soon 10 "$1: its debugfs directory is gone" "[ ! -d $debug/$2 ]"
-}
-
-back_again() { # DESCRIPTION
-	use four
-	mode on "$ctrl"
-	mark "$ctrl"
-	check "$1: written again" fill "$dev" 0 16m
-	check "$1: verified again" verify "$dev" 0 16m
-	soon 20 "$1: nothing is left in the lanes" "settled $ctrl"
-	tally
-	expect "$1: defers again" 'deferred > 100 && worker_requests == deferred'
-}
-
-# round DESCRIPTION COMMAND COMMAND: the first takes the controller away under load,
-# the second brings it back
-round() {
-	local name=$1 gone=$ctrl
-
-	mode on "$ctrl"
-	load_start "$dev"
-	eval "$2"
-	# QEMU and the hotplug driver leave 5 s for second thoughts
-	soon 30 "$name: the controller is gone" "! nvme_by_serial four > /dev/null 2>&1"
-	load_ends "$name"
-	all_gone "$name" "$gone"
-	eval "$3"
-	back_again "$name"
-}
 
 before=$(bounce_used)
 rounds=1
 full && rounds=10
 for ((i = 0; i < rounds; i++)); do
 	round unbind "echo $pci > $driver/unbind" "echo $pci > $driver/bind"
-	# the bus number may change when it comes back
-	pci=$(nvme_pci "$ctrl")
 	round remove "echo 1 > /sys/bus/pci/devices/$pci/remove" \
 		"echo 1 > /sys/bus/pci/rescan"
-	pci=$(nvme_pci "$ctrl")
-	round unplug "qmp device_del id=four > /dev/null" \
-		"qmp device_add driver=nvme id=four drive=four-n1 serial=four bus=port-four > /dev/null"
-	pci=$(nvme_pci "$ctrl")
 done
 soon 10 "no bounce buffer is left in use" "[ \$(bounce_used) = $before ]"
