@@ -9,6 +9,7 @@
 
 use small
 pool=/sys/kernel/debug/swiotlb
+highest_file=$pool/io_tlb_used_hiwater
 slabs=$(cat $pool/io_tlb_nslabs)
 expect "the pool has at most 8 MiB" 'slabs <= 4096'
 check "written" fill "$dev" 0 32m
@@ -16,14 +17,18 @@ check "written" fill "$dev" 0 32m
 for m in on auto; do
 	mode $m "$ctrl"
 	mark "$ctrl"
-	echo 0 > $pool/io_tlb_used_hiwater
+	[ ! -e $highest_file ] || echo 0 > $highest_file
 	# four jobs of 32 requests of 128 KiB want 16 MiB
 	check "$m: verified" verify "$dev" 0 32m libaio --bsrange=128k-128k
 	expect "$m: all of it was read" 'fio_read_kb == 4 * 32768'
-	highest=$(cat $pool/io_tlb_used_hiwater)
-	echo "# $m: $highest of $slabs slabs"
-	# a request of 128 KiB takes 64
-	expect "$m: the pool was used up" 'highest > slabs * 3 / 4'
+	if [ -e $highest_file ]; then
+		highest=$(cat $highest_file)
+		echo "# $m: $highest of $slabs slabs"
+		# a request of 128 KiB takes 64
+		expect "$m: the pool was used up" 'highest > slabs * 3 / 4'
+	else
+		skip "$m: the pool was used up" "this kernel does not say how much was in use"
+	fi
 	soon 20 "$m: nothing is left in the lanes" "settled $ctrl"
 	tally
 	expect "$m: completions were deferred" 'deferred > 0 && worker_requests == deferred'
