@@ -52,8 +52,14 @@ traced verify "$dev" 0 24m
 echo "# workers, as PID CPU: ${workers//$'\n'/, }"
 check "the worker runs" [ -n "$workers" ]
 check "the worker runs on the CPU of the cpumask alone" [ -z "$(grep -v ' 3$' <<< "$workers")" ]
-read -r pid _ <<< "$workers"
-check "the worker has the nice value" [ "$(ps -o ni= -p "$pid" | tr -d ' ')" = 5 ]
+# The rescuer keeps its own; it helps out where a worker is not made in time.
+seen=0 wrong=0
+while read -r pid _; do
+	[[ $(cat "/proc/$pid/comm") == kworker/u* ]] || continue
+	seen=$((seen + 1))
+	[ "$(ps -o ni= -p "$pid" | tr -d ' ')" = 5 ] || wrong=$((wrong + 1))
+done <<< "$workers"
+expect "workers have the nice value" 'seen > 0 && wrong == 0'
 
 mode off "$ctrl"
 soon 10 "off again: no workqueue" "[ ! -e $wqs/$wq1 ] && [ ! -e $wqs/$wq2 ]"

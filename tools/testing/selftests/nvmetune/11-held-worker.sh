@@ -53,6 +53,14 @@ oldest_above() { # MILLISECONDS
 check "CPU $hold_cpu is not one of queue $queue's: $cpus" \
 	[ -z "$(expand_cpus "${cpus// /}" | grep $hold_cpu)" ]
 throttling off
+# Softirqs that ksoftirqd was woken for wait for it on some kernels, those of RCU, too.
+chrt -f -p 60 "$(pgrep -x "ksoftirqd/$hold_cpu")"
+# nothing else may get stuck there, the reset's own worker least of all
+taskset -pc 0-2 $$ > /dev/null
+for other in nvme-reset-wq nvme-wq; do
+	cat "$wqs/$other/cpumask" > "$tmp/$other"
+	echo 7 > "$wqs/$other/cpumask"
+done
 echo 255 > /sys/module/nvme_core/parameters/max_retries
 # Long runs with many points at which the hog can come in: where kernel code is not
 # preempted, that is where the worker lets go of the CPU.
@@ -121,4 +129,7 @@ check "the reads end" wait $few_pid
 check "without an error" fio_result "$tmp/few"
 soon 20 "nothing is left in the lanes" "settled $ctrl"
 throttling on
+for other in nvme-reset-wq nvme-wq; do
+	cat "$tmp/$other" > "$wqs/$other/cpumask"
+done
 echo 5 > /sys/module/nvme_core/parameters/max_retries
