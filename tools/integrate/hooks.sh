@@ -82,7 +82,7 @@ parses_whole() {
 spatch_skipped() {
 	local line
 
-	line=$(grep -aE "^(FLOW: can't|EXN|ERROR|Fatal|.*already tagged|.*[Ee]xception|.*timeout)" "$1" | head -1)
+	line=$(grep -aE "^(FLOW: can't|EXN|ERROR|Fatal|([^ +-].*)?(already tagged|[Ee]xception|timeout))" "$1" | head -1)
 	[[ $line ]] || return 1
 	why="spatch skipped code: $line"
 }
@@ -90,8 +90,9 @@ spatch_skipped() {
 run_spatch() {
 	local sp=$1 log=$2 out=$3
 	shift 3
-	# HOME: a .cocciconfig there would add options.
-	(cd "$w" && HOME=$tmp spatch --debug --no-includes --timeout 120 "${in_place[@]}" \
+	# HOME: a .cocciconfig there would add options. Without smpl-spacing, the { of
+	# an added function lands behind its parameters.
+	(cd "$w" && HOME=$tmp spatch --debug --no-includes --smpl-spacing --timeout 120 "${in_place[@]}" \
 		--sp-file "$sp" "$@") >"$out" 2>"$log" 9<&- ||
 		{ why="spatch failed: $(grep -avE '^(-+)?$' "$log" | tail -3 | tr '\n' ' ')"; return 1; }
 	cat "$out" >>"$log"

@@ -70,7 +70,8 @@ kernel_tree() {
 		}
 	C
 	printf 'obj-y += a.o' >"$k/drivers/a/Makefile"	# no newline at the end
-	printf 'int pool(int n)\n{\n\treturn n;\n}\n' >"$k/mm/pool.c"
+	# words that spatch's own messages have, too
+	printf 'int pool(int n)\n{\n\t/* no timeout, no Exception */\n\treturn n;\n}\n' >"$k/mm/pool.c"
 	chmod 755 "$k/mm/pool.c"
 }
 
@@ -274,6 +275,24 @@ cat >"$P/mm/pool.cocci" <<-'C'
 	 }
 C
 failing 'goto to a missing label' "spatch skipped code: FLOW: can't jump to missing"
+fresh
+cat >"$P/mm/pool.cocci" <<-'C'
+	// EXPECT mm/pool.c 1 static inline int twice(
+	@@
+	@@
+	+static inline int twice(int n)
+	+{
+	+	return 2 * n;
+	+}
+	+
+	 pool(...)
+	 {
+	 	...
+	 }
+C
+is 'hook that adds a function' exits 0 install "$K"
+is 'function added: its brace has a line of its own' \
+	grep -qzF $'static inline int twice(int n)\n{\n\treturn 2 * n;\n}\n\n' "$K/mm/pool.c"
 fresh
 sed -i 's/suspend(struct/handle(struct/; s/stop(q);/defer_all(q);/' "$P/drivers/a/a-one.cocci"
 sed -i 's/handle(struct queue \*q)/handle(struct queue *q, ...)/; s/^ \t\.\.\.$/ \t... when any/; s/^\(+\tflush.*\)/\1\n \t... when any/' "$P/drivers/a/a-one.cocci"

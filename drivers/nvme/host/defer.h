@@ -9,7 +9,9 @@
  * interrupt time, and only reads, and only where DMA bounces (auto).
  *
  *   nvme_irq():  the CQ loop gathers; after it nvme_defer_irq() decides
- *   softirq:     mq_ops->complete decides one request at a time
+ *   softirq:     mq_ops->complete decides one request at a time, of those that
+ *                blk-mq sends there (another CPU's, one hardware queue); in
+ *                mode on, nothing is sent there
  *   anything else (polled queues, threaded interrupts, cancel): not deferred
  *
  *      gathered requests -> inline, in groups
@@ -298,6 +300,17 @@ u64 nvme_defer_counted(const struct nvme_defer *d, enum nvme_defer_count what,
 static inline bool nvme_defer_armed(const struct nvme_defer *d)
 {
 	return unlikely(READ_ONCE(d->armed));
+}
+
+/**
+ * nvme_defer_takes_all() - whether the mode is to defer every request
+ * @d: the queue
+ *
+ * Context: any. The mode may change at once: a hint where to decide, no decision.
+ */
+static inline bool nvme_defer_takes_all(const struct nvme_defer *d)
+{
+	return READ_ONCE(d->set->mode) == NVME_DEFER_ON;
 }
 
 /* defer-ctrl.c: which queues may defer, and their workqueues */

@@ -52,10 +52,20 @@ static const struct nvme_defer_ops nvme_pci_defer_ops = {
 	.clock		= local_clock,
 };
 
+static void nvme_pci_defer_gather_rq(struct request *req)
+{
+	struct nvme_queue *nvmeq = req->mq_hctx->driver_data;
+
+	nvme_defer_gather(nvmeq->defer, req);
+}
+
 /*
  * The same for a queue that may defer. The context is looked at before the
  * request may be handed to a softirq: where the handler is a thread, that must
  * not defer either.
+ *
+ * Where everything goes to a worker, handing it to the CPU that submitted it, or
+ * with one hardware queue to a softirq, would only be a detour.
  */
 static noinline bool nvme_pci_defer_cqe_armed(struct nvme_queue *nvmeq,
 					      struct request *req,
@@ -64,6 +74,11 @@ static noinline bool nvme_pci_defer_cqe_armed(struct nvme_queue *nvmeq,
 {
 	bool gather = nvme_defer_in_handler(nvmeq->defer);
 
+	if (gather && nvme_defer_takes_all(nvmeq->defer)) {
+		if (!nvme_take_result(req, status, result))
+			blk_mq_complete_request_direct(req, nvme_pci_defer_gather_rq);
+		return true;
+	}
 	if (nvme_try_complete_req(req, status, result))
 		return true;
 	if (gather)

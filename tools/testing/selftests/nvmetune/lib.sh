@@ -159,7 +159,7 @@ stat_of() {
 
 # sum_up CONTROLLER: fills the array "sum" with each counter's sum over the queues.
 # "deferred", "inline" and so on are the sums of what hard interrupts (irq_) and
-# softirqs (softirq_) have counted.
+# softirqs (softirq_) have counted; "in_softirq" is how many requests came there.
 sum_up() {
 	local file line lines name
 
@@ -168,6 +168,10 @@ sum_up() {
 		mapfile -t lines < "$file"
 		for line in "${lines[@]:1}"; do
 			name=${line% *}
+			case $name in
+			softirq_deferred | softirq_inline)
+				sum[in_softirq]=$((${sum[in_softirq]:-0} + ${line#* })) ;;
+			esac
 			name=${name#irq_}
 			name=${name#softirq_}
 			sum[$name]=$((${sum[$name]:-0} + ${line#* }))
