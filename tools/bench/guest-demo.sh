@@ -13,7 +13,7 @@
 #
 # Usage: guest-demo.sh SCHEDULER SECONDS
 # shellcheck source=tools/vm/guest.sh
-. "$VM_LIB"
+. "$VM_LIB" || exit
 set -u
 
 scheduler=$1 seconds=$2

@@ -5,7 +5,7 @@
 set -euo pipefail
 
 # shellcheck source=tools/vm/guest.sh
-. "$VM_LIB"
+. "$VM_LIB" || exit
 
 [ -d /sys/kernel/debug/kunit ] || die "no KUnit in this kernel: is it build/KERNEL/test?"
 find /sys/kernel/debug/kunit -mindepth 1 -maxdepth 1 -type d -printf '%f\n' |

@@ -114,6 +114,21 @@ case_tmp() {
 	[ -n "${broken:-}" ] || rm -r "$dir"
 }
 
+# The whole project there: what its scripts read has to be there, too.
+case_project_in_tmp() {
+	local here=$here
+
+	dir=$(mktemp -d)
+	mkdir "$dir/project"
+	cp -r "$root/tools" "$dir/project"
+	here=$dir/project/tools/vm
+	# shellcheck disable=SC2016 # it is the guest's
+	boot <<< '. "$VM_LIB" || exit 1; type -t wait_for; ls -d "$VM_ROOT"/t*'
+	check "a project in /tmp: its scripts are there" prints_just "function
+$dir/project/tools"
+	[ -n "${broken:-}" ] || rm -r "$dir"
+}
+
 case_timeout() {
 	boot --timeout 2 <<< 'echo begun; sleep 1000'
 	check "a time-out is 121" is_code 121
@@ -393,7 +408,7 @@ run_cases() {
 	local name
 
 	for name in unplug unplug_inside drives splat errors boot_death boot_hang \
-		timeout late clock usage output much_output share tmp panic poweroff \
+		timeout late clock usage output much_output share tmp project_in_tmp panic poweroff \
 		allowed_splat missing_splat iommu bounce interrupted; do
 		[[ $name =~ $pattern ]] || continue
 		while [ "$(jobs -pr | wc -l)" -ge 2 ]; do

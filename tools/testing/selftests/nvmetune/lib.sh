@@ -12,7 +12,7 @@ if [ -z "${VM_LIB:-}" ]; then
 	exit 4
 fi
 # shellcheck source=tools/vm/guest.sh
-. "$VM_LIB"
+. "$VM_LIB" || exit
 
 readonly params=/sys/module/nvme/parameters
 readonly debug=/sys/kernel/debug/nvmetune
