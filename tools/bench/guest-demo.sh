@@ -79,17 +79,13 @@ workqueue_setting() { # NAME=VALUE
 # Whether every queue is armed, and has a workqueue, as the mode says
 # shellcheck disable=SC2317 # called by wait_for
 follows() { # MODE
-	local file name value bounces want armed workqueue
+	local dir bounces want armed workqueue
 
-	for file in /sys/kernel/debug/nvmetune/"$nvme"/q*/stats; do
-		armed='' workqueue='' bounces=''
-		while read -r name value; do
-			case $name in
-			armed) armed=$value ;;
-			workqueue) workqueue=$value ;;
-			bounces) bounces=$value ;;
-			esac
-		done < "$file"
+	for dir in /sys/kernel/nvmetune/"$nvme"/q*; do
+		read -r armed < "$dir/armed"
+		read -r workqueue < "$dir/wq_name"
+		read -r bounces < "$dir/bounces"
+		[ "$workqueue" = none ] && workqueue=0 || workqueue=1
 		case $1 in
 		off) want=0 ;;
 		on) want=1 ;;

@@ -19,8 +19,6 @@
  */
 #include <linux/device.h>
 #include <linux/interrupt.h>
-#include <linux/list.h>
-#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/swiotlb.h>
@@ -37,22 +35,13 @@
 #define NVME_DEFER_WQ_FLAGS	(WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM | \
 				 WQ_SYSFS)
 
-static LIST_HEAD(nvme_defer_ctrls);
-/*
- * Protects the list, and serialises the making and removing of debugfs
- * directories; never held while anything waits for I/O.
- */
-static DEFINE_MUTEX(nvme_defer_mutex);
-
-static bool nvme_defer_ctrl_may(const struct nvme_defer_ctrl *c)
+static bool nvme_defer_mode_may(const struct nvme_defer *d)
 {
-	if (c->threaded)
-		return false;
-	switch (READ_ONCE(nvme_defer_settings.mode)) {
+	switch (READ_ONCE(d->set->mode)) {
 	case NVME_DEFER_ON:
 		return true;
 	case NVME_DEFER_AUTO:
-		return c->bounces;
+		return d->ctrl->bounces;
 	default:
 		return false;
 	}
@@ -63,15 +52,17 @@ static bool nvme_defer_queue_may(struct nvme_defer *d)
 	unsigned long flags;
 	bool may;
 
+	if (d->ctrl->threaded || !nvme_defer_mode_may(d))
+		return false;
 	spin_lock_irqsave(&d->lock, flags);
 	may = d->in_use && !d->polled && !d->threaded;
 	spin_unlock_irqrestore(&d->lock, flags);
 	return may;
 }
 
-static bool nvme_defer_ctrl_shares_wq(const struct nvme_defer_ctrl *c)
+static bool nvme_defer_ctrl_shares_wq(struct nvme_defer_ctrl *c)
 {
-	switch (READ_ONCE(nvme_defer_settings.workqueue)) {
+	switch (nvme_tune_workqueue(c)) {
 	case NVME_DEFER_WQ_QUEUE:
 		return false;
 	case NVME_DEFER_WQ_CTRL:
@@ -164,19 +155,18 @@ static void nvme_defer_update(struct work_struct *work)
 {
 	struct nvme_defer_ctrl *c =
 		container_of(work, struct nvme_defer_ctrl, update);
-	bool may = nvme_defer_ctrl_may(c);
 	struct nvme_defer *d;
 	unsigned int qid;
 
-	nvme_defer_put_queues(c, !may);
+	nvme_defer_put_queues(c, false);
 	for (qid = 0; qid < c->nr_queues; qid++) {
 		/* Pairs with smp_store_release() in nvme_defer_queue(). */
 		d = smp_load_acquire(&c->queue[qid]);
 		if (!d)
 			continue;
-		nvme_defer_debugfs_queue(d);
-		if (may && !d->wq && nvme_defer_queue_may(d))
+		if (!d->wq && nvme_defer_queue_may(d))
 			nvme_defer_get_queue(d);
+		nvme_tune_update_queue(d);
 	}
 }
 
@@ -190,23 +180,6 @@ void nvme_defer_update_queue(struct nvme_defer *d)
 {
 	if (d->ctrl)
 		schedule_work(&d->ctrl->update);
-}
-
-/**
- * nvme_defer_update_all() - the mode has changed
- *
- * Decisions follow a new mode at once; workqueues follow a little later.
- *
- * Context: task context, may sleep.
- */
-void nvme_defer_update_all(void)
-{
-	struct nvme_defer_ctrl *c;
-
-	mutex_lock(&nvme_defer_mutex);
-	list_for_each_entry(c, &nvme_defer_ctrls, entry)
-		schedule_work(&c->update);
-	mutex_unlock(&nvme_defer_mutex);
 }
 
 /**
@@ -232,9 +205,10 @@ struct nvme_defer *nvme_defer_queue(struct nvme_defer_ctrl *c, unsigned int qid)
 	d = kzalloc_node(sizeof(*d), GFP_NOIO, dev_to_node(c->dev));
 	if (!d)
 		return &nvme_defer_none;
-	nvme_defer_init(d, &nvme_defer_settings, c->ops, NULL);
+	nvme_defer_init(d, &d->in_force, c->ops, NULL);
 	d->ctrl = c;
 	d->qid = qid;
+	nvme_tune_add_queue(d);
 	/* Pairs with smp_load_acquire() in nvme_defer_update(). */
 	smp_store_release(&c->queue[qid], d);
 	return d;
@@ -290,11 +264,7 @@ nvme_defer_register(struct device *dev, int instance, unsigned int nr_queues,
 	c->ops = ops;
 	c->bounces = is_swiotlb_force_bounce(dev);
 	INIT_WORK(&c->update, nvme_defer_update);
-
-	mutex_lock(&nvme_defer_mutex);
-	nvme_defer_debugfs_ctrl(c);
-	list_add_tail(&c->entry, &nvme_defer_ctrls);
-	mutex_unlock(&nvme_defer_mutex);
+	nvme_tune_add_ctrl(c);
 	return c;
 }
 
@@ -313,14 +283,7 @@ void nvme_defer_unregister(struct nvme_defer_ctrl *c)
 
 	if (!c)
 		return;
-	mutex_lock(&nvme_defer_mutex);
-	list_del(&c->entry);
-	mutex_unlock(&nvme_defer_mutex);
-	/* Nothing schedules it any more: no setter, no reset, no interrupt. */
-	cancel_work_sync(&c->update);
-	mutex_lock(&nvme_defer_mutex);
-	nvme_defer_debugfs_remove(c);
-	mutex_unlock(&nvme_defer_mutex);
+	nvme_tune_remove_ctrl(c);
 	nvme_defer_put_queues(c, true);
 	for (qid = 0; qid < c->nr_queues; qid++) {
 		if (!c->queue[qid])

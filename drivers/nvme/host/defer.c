@@ -538,11 +538,33 @@ void nvme_defer_gather(struct nvme_defer *d, struct request *rq)
 	/* Pairs with smp_store_release() in nvme_defer_rearm(). */
 	smp_rmb();
 	rq->rq_next = NULL;
-	if (d->gathered)
+	if (d->gathered) {
 		d->gathered_last->rq_next = rq;
-	else
+	} else {
 		d->gathered = rq;
+		if (nvme_defer_measured(d))
+			d->gathered_since = d->ops->clock();
+	}
 	d->gathered_last = rq;
+}
+
+/*
+ * The time that the handler has taken since its first completion. Measuring may
+ * have been switched on since.
+ */
+static void nvme_defer_measure_handler(struct nvme_defer *d)
+{
+	struct nvme_defer_hists *h = nvme_defer_measured(d);
+	u64 now;
+
+	if (!static_branch_unlikely(&nvme_defer_hists_key))
+		return;
+	if (h && d->gathered_since) {
+		now = d->ops->clock();
+		nvmetune_hist_add(&h->hist[NVME_DEFER_HIST_HANDLER],
+				  now - min(now, d->gathered_since), 1);
+	}
+	d->gathered_since = 0;
 }
 
 /**
@@ -574,6 +596,7 @@ void nvme_defer_irq(struct nvme_defer *d)
 	nvme_defer_push(&p);
 	nvme_defer_complete_inline(&p);
 	nvme_defer_end(&p, &d->irq_counts);
+	nvme_defer_measure_handler(d);
 }
 
 /**
@@ -617,6 +640,21 @@ bool nvme_defer_softirq(struct nvme_defer *d, struct request *rq)
 /* The worker */
 
 /*
+ * How long requests have waited, as the age of the oldest of their run: there is
+ * no room in a request for a time of its own.
+ */
+static void nvme_defer_measure_delay(struct nvme_defer_lane *lane,
+				     unsigned int nr)
+{
+	struct nvme_defer *d = lane->defer;
+	struct nvme_defer_hists *h = nvme_defer_measured(d);
+
+	if (h)
+		nvmetune_hist_add(&h->hist[NVME_DEFER_HIST_DELAY],
+				  nvme_defer_age(lane, d->ops->clock()), nr);
+}
+
+/*
  * Close a group and let go of the CPU. The cost was summed up before completing:
  * afterwards the requests are somebody else's.
  */
@@ -630,6 +668,7 @@ static void nvme_defer_work_group(struct nvme_defer_lane *lane,
 	if (!nr)
 		return;
 	nvme_defer_complete_group(lane->defer, g);
+	nvme_defer_measure_delay(lane, nr);
 	atomic_long_sub(*cost, &lane->backlog);
 
 	u64_stats_update_begin(&lane->sync);

@@ -23,8 +23,8 @@
  *
  * defer.c is the engine and knows nothing of the driver: it sees requests, a
  * clock and struct nvme_defer_ops. defer-ctrl.c decides which queues may defer
- * and owns the workqueues. defer-params.c holds the settings. pci-defer.h ties
- * all of it to pci.c.
+ * and owns the workqueues. tune.c holds the settings and shows them, and the
+ * statistics, to the control plane. pci-defer.h ties all of it to pci.c.
  */
 #ifndef _NVME_DEFER_H
 #define _NVME_DEFER_H
@@ -33,16 +33,18 @@
 #include <linux/blk-mq.h>
 #include <linux/cache.h>
 #include <linux/compiler.h>
+#include <linux/cpumask.h>
+#include <linux/jump_label.h>
 #include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/mutex.h>
+#include <linux/nvmetune.h>
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/u64_stats_sync.h>
 #include <linux/workqueue.h>
 
-struct dentry;
 struct device;
 struct nvme_defer;
 struct nvme_defer_ctrl;
@@ -89,6 +91,7 @@ enum nvme_defer_wq_scope {
  * @backlog_bytes: backlog of a queue beyond which interrupts take a share again
  * @max_age_ms: the same for the age of the oldest deferred request
  * @resched_bytes: the worker lets go of the CPU each so many bytes; 0: never
+ * @histograms: measure times
  *
  * Every field is a u32, so that one table describes them all. They are read
  * with READ_ONCE() where they are used and may be written at any time: each is
@@ -106,6 +109,47 @@ struct nvme_defer_settings {
 	u32 backlog_bytes;
 	u32 max_age_ms;
 	u32 resched_bytes;
+	u32 histograms;
+};
+
+/**
+ * struct nvme_tune_level - what a controller or a queue has values of its own for
+ * @above: from what it inherits the rest; NULL: from nvme_defer_settings
+ * @own: its own values
+ * @has: for which fields, a bit each
+ * @obj: in the control plane, as long as it is there
+ *
+ * Values outlive the object: a queue that a reset takes and another brings back
+ * has them still. Protected by nvme_tune_lock, see tune.c.
+ */
+struct nvme_tune_level {
+	struct nvme_tune_level *above;
+	struct nvme_defer_settings own;
+	u32 has;
+	struct nvmetune_object *obj;
+};
+
+/**
+ * struct nvme_tune_facts - what a queue is, for users
+ * @irq: interrupt number, 0: none
+ * @depth: entries of the submission queue
+ * @cpus: CPUs that the interrupt is spread over
+ */
+struct nvme_tune_facts {
+	unsigned int irq;
+	unsigned int depth;
+	struct cpumask cpus;
+};
+
+/* Times that are measured; descriptions in tune.c. */
+enum nvme_defer_hist {
+	NVME_DEFER_HIST_HANDLER,	/* ns from the first completion to the end */
+	NVME_DEFER_HIST_DELAY,		/* ns from the interrupt to completion */
+	NVME_DEFER_NR_HISTS,
+};
+
+struct nvme_defer_hists {
+	struct nvmetune_hist hist[NVME_DEFER_NR_HISTS];
 };
 
 /**
@@ -127,7 +171,7 @@ struct nvme_defer_ops {
 	u64 (*clock)(void);
 };
 
-/* What happened in interrupt context; names in defer-debugfs.c. */
+/* What happened in interrupt context; names in tune.c. */
 enum nvme_defer_count {
 	NVME_DEFER_INLINE,		/* requests completed on the spot */
 	NVME_DEFER_INLINE_BYTES,
@@ -213,12 +257,14 @@ struct nvme_defer_lane {
  *	nothing is deferred.
  * @gathered: what the CQ loop of the running interrupt has gathered
  * @gathered_last: its last request
+ * @gathered_since: clock when it began, where times are measured
  * @set: the settings in force
  * @ops: how to complete
  * @window: the budget of each CPU
  * @wq: where lanes are worked off; NULL as long as this queue may not defer
  * @irq_counts: hard interrupt; one writer, as an interrupt does not nest
  * @softirq_counts: softirq, by CPU; comes with the first @wq and stays
+ * @hists: measured times; made when first switched on
  * @lane: the lanes; the first nvme_defer_settings.lanes get new work
  *
  * @lock: protects the state below and the making of @armed from it
@@ -232,18 +278,23 @@ struct nvme_defer_lane {
  * @flush_waits: of those, stops that had to wait for a worker
  * @qid: queue identifier
  * @ctrl: the controller; NULL where there is none (tests)
- * @dir: its debugfs directory
+ * @level: the queue's own values
+ * @in_force: the values that hold, to which @set points
+ * @measured: @hists counts for the static key
+ * @facts: for users, under @lock
  */
 struct nvme_defer {
 	bool armed;
 	struct request *gathered;
 	struct request *gathered_last;
+	u64 gathered_since;
 	const struct nvme_defer_settings *set;
 	const struct nvme_defer_ops *ops;
 	struct nvme_defer_window __percpu *window;
 	struct workqueue_struct *wq;
 	struct nvme_defer_counts irq_counts;
 	struct nvme_defer_counts __percpu *softirq_counts;
+	struct nvme_defer_hists *hists;
 	struct nvme_defer_lane lane[NVME_DEFER_MAX_LANES];
 
 	spinlock_t lock;		/* the state below, and armed */
@@ -257,7 +308,10 @@ struct nvme_defer {
 	atomic_t flush_waits;
 	unsigned int qid;
 	struct nvme_defer_ctrl *ctrl;
-	struct dentry *dir;
+	struct nvme_tune_level level;
+	struct nvme_defer_settings in_force;
+	bool measured;
+	struct nvme_tune_facts facts;
 };
 
 /* defer.c: the engine */
@@ -325,7 +379,7 @@ static inline bool nvme_defer_takes_all(const struct nvme_defer *d)
  * @threaded: the driver asked for threaded interrupts
  * @update: makes and destroys workqueues, see nvme_defer_update()
  * @wq: the workqueue of all queues, if they share one
- * @dir: debugfs directory
+ * @level: the controller's own values
  * @nr_queues: entries of @queue
  * @queue: by queue identifier; made when first needed, kept to the end
  */
@@ -338,7 +392,7 @@ struct nvme_defer_ctrl {
 	bool threaded;
 	struct work_struct update;
 	struct workqueue_struct *wq;
-	struct dentry *dir;
+	struct nvme_tune_level level;
 	unsigned int nr_queues;
 	struct nvme_defer *queue[];
 };
@@ -350,21 +404,35 @@ void nvme_defer_unregister(struct nvme_defer_ctrl *c);
 struct nvme_defer *nvme_defer_queue(struct nvme_defer_ctrl *c, unsigned int qid);
 void nvme_defer_release(struct nvme_defer *d);
 void nvme_defer_update_queue(struct nvme_defer *d);
-void nvme_defer_update_all(void);
 
-/* defer-params.c: the settings, module parameters for now */
+/* tune.c: the settings, and the control plane's view of queues and controllers */
 extern struct nvme_defer_settings nvme_defer_settings;
-extern const char * const nvme_defer_mode_names[];
+DECLARE_STATIC_KEY_FALSE(nvme_defer_hists_key);
 
-/* defer-debugfs.c */
-#ifdef CONFIG_DEBUG_FS
-void nvme_defer_debugfs_ctrl(struct nvme_defer_ctrl *c);
-void nvme_defer_debugfs_queue(struct nvme_defer *d);
-void nvme_defer_debugfs_remove(struct nvme_defer_ctrl *c);
-#else
-static inline void nvme_defer_debugfs_ctrl(struct nvme_defer_ctrl *c) { }
-static inline void nvme_defer_debugfs_queue(struct nvme_defer *d) { }
-static inline void nvme_defer_debugfs_remove(struct nvme_defer_ctrl *c) { }
-#endif
+void nvme_defer_update_all(void);
+void nvme_tune_add_ctrl(struct nvme_defer_ctrl *c);
+void nvme_tune_remove_ctrl(struct nvme_defer_ctrl *c);
+void nvme_tune_add_queue(struct nvme_defer *d);
+void nvme_tune_update_queue(struct nvme_defer *d);
+void nvme_tune_remove_queue(struct nvme_defer *d);
+u32 nvme_tune_workqueue(struct nvme_defer_ctrl *c);
+void nvme_tune_set_facts(struct nvme_defer *d, unsigned int irq,
+			 unsigned int depth, const struct cpumask *cpus);
+
+/**
+ * nvme_defer_measured() - a queue's histograms if they are switched on
+ * @d: the queue
+ *
+ * Context: any. What it returns stays until the queue's structure goes.
+ */
+static inline struct nvme_defer_hists *nvme_defer_measured(struct nvme_defer *d)
+{
+	if (!static_branch_unlikely(&nvme_defer_hists_key))
+		return NULL;
+	if (!READ_ONCE(d->set->histograms))
+		return NULL;
+	/* Pairs with smp_store_release() in nvme_tune_measure(). */
+	return smp_load_acquire(&d->hists);
+}
 
 #endif /* _NVME_DEFER_H */

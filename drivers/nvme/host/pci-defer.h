@@ -126,8 +126,17 @@ static inline void nvme_pci_defer_alloc(struct nvme_queue *nvmeq)
 }
 
 /* nvme_create_queue(), when the queue is live; under shutdown_lock, as is stop. */
-static inline void nvme_pci_defer_start(struct nvme_queue *nvmeq, bool polled)
+static void nvme_pci_defer_start(struct nvme_queue *nvmeq, bool polled)
 {
+	struct pci_dev *pdev = to_pci_dev(nvmeq->dev->dev);
+	const struct cpumask *cpus = NULL;
+	int irq = 0;
+
+	if (!polled) {
+		irq = pci_irq_vector(pdev, nvmeq->cq_vector);
+		cpus = pci_irq_get_affinity(pdev, nvmeq->cq_vector);
+	}
+	nvme_tune_set_facts(nvmeq->defer, max(irq, 0), nvmeq->q_depth, cpus);
 	nvme_defer_start(nvmeq->defer, polled);
 }
 

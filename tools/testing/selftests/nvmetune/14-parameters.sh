@@ -98,9 +98,14 @@ done <<-'END'
 END
 put_back
 
-# mode and workqueue are the names among them
+takes defer_histograms 1
+takes defer_histograms n 0
+refuses defer_histograms EINVAL 2 '' maybe
+put_back
+
+# mode and workqueue are the names among them, histograms a switch
 all=$(find $params/ -name 'defer_*' | wc -l)
-expect "no parameter was forgotten" 'all == numbers + 2'
+expect "no parameter was forgotten" 'all == numbers + 3'
 for v in off on auto; do
 	takes defer_mode $v
 done

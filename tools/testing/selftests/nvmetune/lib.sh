@@ -141,11 +141,31 @@ reset_controller() { # CONTROLLER: and wait for the end of it
 	echo 1 > "/sys/class/nvme/$1/reset_controller"
 }
 
-# Counters: /sys/kernel/debug/nvmetune/CONTROLLER/qN/stats
+# Counters: /sys/kernel/debug/nvmetune/CONTROLLER/qN/stats, and facts beside it
 
-# stat_of CONTROLLER QUEUE NAME: of one queue
+readonly facts='armed bounces polled running threaded'
+
+# fact_of CONTROLLER QUEUE NAME: of one queue; "workqueue": whether it has one
+fact_of() {
+	local value
+
+	if [ "$3" = workqueue ]; then
+		read -r value < "$debug/$1/q$2/wq_name"
+		[ "$value" = none ] && echo 0 || echo 1
+		return
+	fi
+	read -r value < "$debug/$1/q$2/$3" || die "q$2: no fact $3"
+	echo "$value"
+}
+
+# stat_of CONTROLLER QUEUE NAME: a counter or a fact of one queue
 stat_of() {
 	local line lines
+
+	if [[ " $facts workqueue " == *" $3 "* ]]; then
+		fact_of "$@"
+		return
+	fi
 
 	mapfile -t lines < "$debug/$1/q$2/stats"
 	for line in "${lines[@]}"; do
@@ -157,7 +177,8 @@ stat_of() {
 	die "q$2: no counter $3"
 }
 
-# sum_up CONTROLLER: fills the array "sum" with each counter's sum over the queues.
+# sum_up CONTROLLER: fills the array "sum" with each counter's sum over the queues,
+# and with how many of them each fact is true of.
 # "deferred", "inline" and so on are the sums of what hard interrupts (irq_) and
 # softirqs (softirq_) have counted; "in_softirq" is how many requests came there.
 sum_up() {
@@ -166,7 +187,7 @@ sum_up() {
 	declare -gA sum=()
 	for file in "$debug/$1"/q*/stats; do
 		mapfile -t lines < "$file"
-		for line in "${lines[@]:1}"; do
+		for line in "${lines[@]}"; do
 			name=${line% *}
 			case $name in
 			softirq_deferred | softirq_inline)
@@ -176,7 +197,20 @@ sum_up() {
 			name=${name#softirq_}
 			sum[$name]=$((${sum[$name]:-0} + ${line#* }))
 		done
+		sum_up_facts "${file%/*}"
 	done
+}
+
+sum_up_facts() { # DIRECTORY
+	local name value
+
+	for name in $facts; do
+		read -r value < "$1/$name" || continue
+		sum[$name]=$((${sum[$name]:-0} + value))
+	done
+	read -r value < "$1/wq_name"
+	[ "$value" = none ] && value=0 || value=1
+	sum[workqueue]=$((${sum[workqueue]:-0} + value))
 }
 
 # count CONTROLLER NAME: one of them
@@ -259,8 +293,8 @@ interrupt_queues() {
 	local n=0 dir
 
 	for dir in "$debug/$1"/q*; do
-		[ "$(stat_of "$1" "${dir##*/q}" running)" = 1 ] || continue
-		[ "$(stat_of "$1" "${dir##*/q}" polled)" = 0 ] && n=$((n + 1))
+		[ "$(fact_of "$1" "${dir##*/q}" running)" = 1 ] || continue
+		[ "$(fact_of "$1" "${dir##*/q}" polled)" = 0 ] && n=$((n + 1))
 	done
 	echo $n
 }

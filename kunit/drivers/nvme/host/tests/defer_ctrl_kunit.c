@@ -6,8 +6,6 @@
  * back in the end.
  */
 #include <linux/cpumask.h>
-#include <linux/dcache.h>
-#include <linux/debugfs.h>
 #include <linux/device.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
@@ -533,7 +531,8 @@ static void register_again(struct kunit *test)
 	fake_check(test);
 }
 
-static unsigned int parallel_lacks;	/* a directory */
+static unsigned int parallel_lacks;	/* an object */
+static struct device *parallel_dev;
 
 /* Controllers are probed and removed on several CPUs at once. */
 static void parallel_job(struct fake *f)
@@ -542,11 +541,11 @@ static void parallel_job(struct fake *f)
 	unsigned int i;
 
 	for (i = 0; i < 300; i++) {
-		c = nvme_defer_register(ctrl_dev, CTRL_INSTANCE + 1, 2, false,
-					&fake_ops);
+		c = nvme_defer_register(parallel_dev, CTRL_INSTANCE + 1, 2,
+					false, &fake_ops);
 		if (!c)
 			continue;
-		if (IS_ENABLED(CONFIG_DEBUG_FS) && IS_ERR_OR_NULL(c->dir))
+		if (!c->level.obj)
 			parallel_lacks++;
 		nvme_defer_unregister(c);
 	}
@@ -555,30 +554,23 @@ static void parallel_job(struct fake *f)
 static void register_in_parallel(struct kunit *test)
 {
 	struct fake *f = test->priv;
-	struct dentry *before, *after;
 	unsigned int i, lacks = 0;
 
 	parallel_lacks = 0;
-	before = debugfs_lookup("nvmetune", NULL);
-	KUNIT_ASSERT_TRUE(test, fake_job_start(f, parallel_job));
+	parallel_dev = root_device_register("nvme-defer-kunit-2");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(parallel_dev));
+	KUNIT_EXPECT_TRUE(test, fake_job_start(f, parallel_job));
 	for (i = 0; i < 300; i++) {
 		ctrl = nvme_defer_register(ctrl_dev, CTRL_INSTANCE, 2, false,
 					   &fake_ops);
-		KUNIT_ASSERT_NOT_NULL(test, ctrl);
-		if (IS_ENABLED(CONFIG_DEBUG_FS) && IS_ERR_OR_NULL(ctrl->dir))
+		if (!ctrl || !ctrl->level.obj)
 			lacks++;
 		nvme_defer_unregister(ctrl);
 		ctrl = NULL;
 	}
 	KUNIT_EXPECT_TRUE(test, fake_job_done(f));
 	KUNIT_EXPECT_EQ(test, lacks + parallel_lacks, 0U);
-	/* The directory goes with the last controller, not before, not later. */
-	after = debugfs_lookup("nvmetune", NULL);
-	KUNIT_EXPECT_EQ(test, IS_ERR_OR_NULL(after), IS_ERR_OR_NULL(before));
-	if (!IS_ERR_OR_NULL(after))
-		dput(after);
-	if (!IS_ERR_OR_NULL(before))
-		dput(before);
+	root_device_unregister(parallel_dev);
 }
 
 static struct kunit_case ctrl_cases[] = {
