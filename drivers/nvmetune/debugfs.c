@@ -53,6 +53,7 @@ static void nvmetune_show_range(struct seq_file *m,
 static int nvmetune_show_param(struct seq_file *m, struct nvmetune_object *obj,
 			       const struct nvmetune_param *p, char *buf)
 {
+	const char *unit = nvmetune_unit_names[nvmetune_unit(p)];
 	int len;
 
 	len = nvmetune_show(obj, p, false, buf, NVMETUNE_TEXT_SIZE);
@@ -70,7 +71,7 @@ static int nvmetune_show_param(struct seq_file *m, struct nvmetune_object *obj,
 		nvmetune_show_range(m, p);
 		seq_puts(m, "]");
 	}
-	seq_printf(m, "  %s: %s\n", nvmetune_unit_names[p->unit], p->help);
+	seq_printf(m, "%s%s: %s\n", *unit ? " " : "", unit, p->help);
 	return 0;
 }
 

@@ -100,6 +100,9 @@ int nvmetune_show(struct nvmetune_object *obj,
 int nvmetune_store(struct nvmetune_object *obj,
 		   const struct nvmetune_param *param, const char *text);
 
+/* value.c */
+enum nvmetune_unit nvmetune_unit(const struct nvmetune_param *param);
+
 /**
  * struct nvmetune_hist_counts - a histogram at one moment
  * @on: it is switched on

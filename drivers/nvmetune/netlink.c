@@ -128,6 +128,7 @@ static int nvmetune_dump(struct sk_buff *skb, struct netlink_callback *cb,
 
 	cb->seq = nvmetune_generation();
 	while (!ret && (obj = nvmetune_find_next(&id))) {
+		/* The object where the last part ended may have gone since. */
 		if (id != cb->args[0])
 			cb->args[1] = 0;
 		cb->args[0] = id;
@@ -136,8 +137,10 @@ static int nvmetune_dump(struct sk_buff *skb, struct netlink_callback *cb,
 			nvmetune_leave(obj);
 		}
 		nvmetune_put(obj);
-		if (!ret)
+		if (!ret) {
 			cb->args[0] = ++id;
+			cb->args[1] = 0;
+		}
 	}
 	if (ret == -EMSGSIZE && skb->len)
 		ret = 0;
@@ -233,7 +236,7 @@ static int nvmetune_put_param(struct sk_buff *skb, struct nvmetune_object *obj,
 	    nla_put_u32(skb, NVMETUNE_A_PARAM_OBJECT_ID, obj->id) ||
 	    nla_put_string(skb, NVMETUNE_A_PARAM_NAME, p->name) ||
 	    nla_put_u32(skb, NVMETUNE_A_PARAM_TYPE, p->type) ||
-	    nla_put_u32(skb, NVMETUNE_A_PARAM_UNIT, p->unit) ||
+	    nla_put_u32(skb, NVMETUNE_A_PARAM_UNIT, nvmetune_unit(p)) ||
 	    nla_put_u32(skb, NVMETUNE_A_PARAM_APPLIES, p->applies) ||
 	    (!p->commit && nla_put_flag(skb, NVMETUNE_A_PARAM_READ_ONLY)) ||
 	    (p->inherits && nla_put_flag(skb, NVMETUNE_A_PARAM_INHERITABLE)) ||
@@ -642,12 +645,23 @@ static int nvmetune_dump_stats(struct sk_buff *skb, struct netlink_callback *cb,
 {
 	if (!obj->class->nr_stats && !obj->class->nr_hists)
 		return 0;
-	/* Dumps grow their parts to what was once needed. */
-	cb->min_dump_alloc = max_t(u32, cb->min_dump_alloc,
-				   min_t(size_t, nvmetune_stats_size(obj->class),
-					 U16_MAX));
 	return nvmetune_fill_stats(skb, NETLINK_CB(cb->skb).portid,
 				   cb->nlh->nlmsg_seq, cb, obj);
+}
+
+/* Each part has to hold at least one object. */
+static int nvmetune_stats_start(struct netlink_callback *cb)
+{
+	struct nvmetune_object *obj;
+	unsigned long id = 0;
+	size_t size = 0;
+
+	for (; (obj = nvmetune_find_next(&id)); id++) {
+		size = max(size, nvmetune_stats_size(obj->class));
+		nvmetune_put(obj);
+	}
+	cb->min_dump_alloc = min_t(size_t, size, U16_MAX);
+	return 0;
 }
 
 int nvmetune_nl_stats_get_dumpit(struct sk_buff *skb,
@@ -775,6 +789,7 @@ static const struct genl_ops nvmetune_ops[] = {
 	{
 		.cmd		= NVMETUNE_CMD_STATS_GET,
 		.doit		= nvmetune_nl_stats_get_doit,
+		.start		= nvmetune_stats_start,
 		.dumpit		= nvmetune_nl_stats_get_dumpit,
 		.policy		= nvmetune_stats_get_nl_policy,
 		.maxattr	= NVMETUNE_A_STATS_OBJECT,

@@ -15,6 +15,26 @@ static const char nvmetune_inherit[] = "inherit";
 /* Ten decimal digits: no suffix makes that wrap. */
 #define NVMETUNE_MAX_DIGITS	10
 
+/**
+ * nvmetune_unit() - the unit of a parameter's values
+ * @param: the parameter
+ *
+ * Return: what the provider says, else what follows from the type.
+ */
+enum nvmetune_unit nvmetune_unit(const struct nvmetune_param *param)
+{
+	if (param->unit != NVMETUNE_UNIT_NONE)
+		return param->unit;
+	switch (param->type) {
+	case NVMETUNE_TYPE_BYTES:
+		return NVMETUNE_UNIT_BYTES;
+	case NVMETUNE_TYPE_PERCENT:
+		return NVMETUNE_UNIT_PERCENT;
+	default:
+		return NVMETUNE_UNIT_NONE;
+	}
+}
+
 static int nvmetune_parse_suffix(const char *text, u64 *num)
 {
 	switch (*text) {
@@ -109,7 +129,7 @@ int nvmetune_check(const struct nvmetune_param *param,
 	if (value->inherit) {
 		if (param->inherits)
 			return 0;
-		err->text = "has no object to inherit from";
+		err->text = "cannot inherit";
 		return -EINVAL;
 	}
 	switch (param->type) {

@@ -86,7 +86,7 @@ struct nvmetune_error {
  * @name: up to NVMETUNE_MAX_NAME characters: lower case, digits, _
  * @help: what it does, a phrase
  * @type: how values are read and written
- * @unit: of values
+ * @unit: of values; follows from BYTES and PERCENT by itself
  * @applies: when a new value takes effect
  * @inherits: may be "inherit", which is what it starts with; at the top, that
  *	means @def

@@ -24,6 +24,9 @@
 #include "defer.h"
 #include "defer-compat.h"
 
+#define CREATE_TRACE_POINTS
+#include <trace/events/nvme_defer.h>
+
 /*
  * In an interrupt, the budget is looked at again after so many bytes: copying
  * them takes 5 to 50 us.
@@ -332,6 +335,12 @@ static void nvme_defer_raise_max(atomic_long_t *max, long value)
 		;
 }
 
+/* For tracepoints. */
+static int nvme_defer_instance(const struct nvme_defer *d)
+{
+	return d->ctrl ? d->ctrl->instance : -1;
+}
+
 /*
  * Push the chunk. Cannot fail. The backlog is raised first, so that it never
  * drops below zero when the worker is quick.
@@ -340,13 +349,16 @@ static void nvme_defer_push(struct nvme_defer_pass *p)
 {
 	struct nvme_defer_chunk *c = &p->chunk;
 	struct nvme_defer_lane *lane;
+	long backlog;
 
 	if (!c->head)
 		return;
 
 	lane = nvme_defer_pick(p->d);
-	nvme_defer_raise_max(&lane->backlog_max,
-			     atomic_long_add_return(c->cost, &lane->backlog));
+	backlog = atomic_long_add_return(c->cost, &lane->backlog);
+	nvme_defer_raise_max(&lane->backlog_max, backlog);
+	trace_nvme_defer_push(nvme_defer_instance(p->d), p->d->qid,
+			      lane - p->d->lane, c->nr, c->bytes, backlog);
 	/*
 	 * Before the chunk is there to be seen. Of several pushes to an empty
 	 * lane the last may win; they are microseconds apart.
@@ -662,14 +674,18 @@ static void nvme_defer_work_group(struct nvme_defer_lane *lane,
 				  struct nvme_defer_group *g,
 				  unsigned long *cost, struct resched_tick *tick)
 {
+	struct nvme_defer *d = lane->defer;
 	unsigned int nr = g->nr;
 	u32 bytes = g->bytes;
+	long backlog;
 
 	if (!nr)
 		return;
-	nvme_defer_complete_group(lane->defer, g);
+	nvme_defer_complete_group(d, g);
 	nvme_defer_measure_delay(lane, nr);
-	atomic_long_sub(*cost, &lane->backlog);
+	backlog = atomic_long_sub_return(*cost, &lane->backlog);
+	trace_nvme_defer_complete(nvme_defer_instance(d), d->qid,
+				  lane - d->lane, nr, bytes, backlog);
 
 	u64_stats_update_begin(&lane->sync);
 	u64_stats_add(&lane->requests, nr);

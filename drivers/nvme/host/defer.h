@@ -91,7 +91,7 @@ enum nvme_defer_wq_scope {
  * @backlog_bytes: backlog of a queue beyond which interrupts take a share again
  * @max_age_ms: the same for the age of the oldest deferred request
  * @resched_bytes: the worker lets go of the CPU each so many bytes; 0: never
- * @histograms: measure times
+ * @measure: measure times
  *
  * Every field is a u32, so that one table describes them all. They are read
  * with READ_ONCE() where they are used and may be written at any time: each is
@@ -109,7 +109,7 @@ struct nvme_defer_settings {
 	u32 backlog_bytes;
 	u32 max_age_ms;
 	u32 resched_bytes;
-	u32 histograms;
+	u32 measure;
 };
 
 /**
@@ -144,7 +144,7 @@ struct nvme_tune_facts {
 /* Times that are measured; descriptions in tune.c. */
 enum nvme_defer_hist {
 	NVME_DEFER_HIST_HANDLER,	/* ns from the first completion to the end */
-	NVME_DEFER_HIST_DELAY,		/* ns from the interrupt to completion */
+	NVME_DEFER_HIST_DELAY,		/* ns from the push of the oldest to completion */
 	NVME_DEFER_NR_HISTS,
 };
 
@@ -429,7 +429,7 @@ static inline struct nvme_defer_hists *nvme_defer_measured(struct nvme_defer *d)
 {
 	if (!static_branch_unlikely(&nvme_defer_hists_key))
 		return NULL;
-	if (!READ_ONCE(d->set->histograms))
+	if (!READ_ONCE(d->set->measure))
 		return NULL;
 	/* Pairs with smp_store_release() in nvme_tune_measure(). */
 	return smp_load_acquire(&d->hists);

@@ -124,7 +124,7 @@ static void nvme_tune_recompute_all(void)
  *
  * Decisions follow at once; workqueues and histograms a little later.
  *
- * Context: any but hard interrupt.
+ * Context: task context.
  */
 void nvme_defer_update_all(void)
 {
@@ -205,7 +205,7 @@ static int nvme_tune_prepare_workqueue(struct nvmetune_setting *s,
 		struct nvme_defer *d = smp_load_acquire(&c->queue[qid]);
 
 		if (d && READ_ONCE(d->wq)) {
-			err->text = "the controller has workqueues: set defer_mode=off first";
+			err->text = "there are workqueues: set defer_mode=off for the controller and its queues, and wait until they have gone";
 			return -EBUSY;
 		}
 	}
@@ -238,7 +238,7 @@ static const struct nvmetune_param nvme_tune_queue_settings[] = {
 	NVME_TUNE_SETTING(resched_bytes, "resched_bytes", BYTES, SZ_256K,
 			  "workers let go of the CPU each so many bytes, 0: never",
 			  .max = SZ_1G),
-	NVME_TUNE_SETTING(histograms, "histograms", BOOL, 0,
+	NVME_TUNE_SETTING(measure, "measure", BOOL, 0,
 			  "measure the time of handlers and the delay of completions"),
 };
 
@@ -777,6 +777,8 @@ static void nvme_tune_measure(struct nvme_defer *d, bool on)
 		/* Pairs with smp_load_acquire() in nvme_defer_measured(). */
 		smp_store_release(&d->hists, hists);
 	}
+	/* Nothing is left of the last time that it was on. */
+	WRITE_ONCE(d->gathered_since, 0);
 	if (on)
 		static_branch_inc(&nvme_defer_hists_key);
 	else
@@ -796,7 +798,7 @@ void nvme_tune_update_queue(struct nvme_defer *d)
 	struct nvmetune_object *above = d->ctrl->level.obj;
 	char name[16];
 
-	nvme_tune_measure(d, in_use && READ_ONCE(d->set->histograms));
+	nvme_tune_measure(d, in_use && READ_ONCE(d->set->measure));
 	if (!in_use) {
 		nvmetune_unregister(nvme_tune_take_obj(&d->level.obj));
 	} else if (above && !d->level.obj) {
@@ -902,7 +904,7 @@ NVME_TUNE_MODULE_PARAM(backlog_bytes, "defer_backlog_bytes");
 NVME_TUNE_MODULE_PARAM(max_age_ms, "defer_max_age_ms");
 NVME_TUNE_MODULE_PARAM(resched_bytes, "resched_bytes");
 NVME_TUNE_MODULE_PARAM(workqueue, "workqueue");
-NVME_TUNE_MODULE_PARAM(histograms, "histograms");
+NVME_TUNE_MODULE_PARAM(measure, "measure");
 
 /*
  * The name by which the first posted version of this idea is known. It is for all

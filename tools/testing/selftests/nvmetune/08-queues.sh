@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # what: queues that a reset adds defer after it, those that it takes are given up
 # vm: --cpus 4 --append swiotlb=65536,force --append nvme.poll_queues=2 --nvme id=grow,queues=6,backend=mem
-# timeout: 120
+# timeout: 240
 
 # shellcheck source=tools/testing/selftests/nvmetune/lib.sh disable=SC2016,SC2034,SC2154
 . "$(dirname "$0")/lib.sh"

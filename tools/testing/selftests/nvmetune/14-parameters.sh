@@ -98,12 +98,12 @@ done <<-'END'
 END
 put_back
 
-takes defer_histograms 1
-takes defer_histograms n 0
-refuses defer_histograms EINVAL 2 '' maybe
+takes defer_measure 1
+takes defer_measure n 0
+refuses defer_measure EINVAL 2 '' maybe
 put_back
 
-# mode and workqueue are the names among them, histograms a switch
+# mode and workqueue are the names among them, measure a switch
 all=$(find $params/ -name 'defer_*' | wc -l)
 expect "no parameter was forgotten" 'all == numbers + 3'
 for v in off on auto; do

@@ -159,6 +159,31 @@ static void params_fields(struct kunit *test)
 	}
 }
 
+/* "inherit" brings back what the driver starts with. */
+static void params_defaults(struct kunit *test)
+{
+	static const struct nvme_defer_settings start = {
+		.mode = NVME_DEFER_AUTO, .workqueue = NVME_DEFER_WQ_AUTO,
+		.inline_bytes = SZ_128K, .irq_share = 10, .small_bytes = SZ_16K,
+		.lanes = 2, .chunk_bytes = SZ_512K, .lane_bytes = SZ_1M,
+		.backlog_bytes = SZ_32M, .max_age_ms = 200,
+		.resched_bytes = SZ_256K,
+	};
+	static const char * const names[] = {
+		"defer_mode", "defer_workqueue", "defer_inline_bytes",
+		"defer_irq_share", "defer_small_bytes", "defer_lanes",
+		"defer_chunk_bytes", "defer_lane_bytes", "defer_backlog_bytes",
+		"defer_max_age_ms", "defer_resched_bytes", "defer_measure",
+	};
+	unsigned int i;
+
+	memset(&nvme_defer_settings, 1, sizeof(nvme_defer_settings));
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		KUNIT_EXPECT_EQ_MSG(test, params_set(test, names[i], "inherit"),
+				    0, "%s", names[i]);
+	KUNIT_EXPECT_EQ(test, memcmp(&nvme_defer_settings, &start, sizeof(start)), 0);
+}
+
 /* The older name and defer_mode are one setting. */
 static void params_older_name(struct kunit *test)
 {
@@ -178,6 +203,7 @@ static void params_older_name(struct kunit *test)
 static struct kunit_case params_test_cases[] = {
 	KUNIT_CASE(params_each),
 	KUNIT_CASE(params_fields),
+	KUNIT_CASE(params_defaults),
 	KUNIT_CASE(params_older_name),
 	{ }
 };
