@@ -58,6 +58,11 @@ static void nvmetune_changed(void)
 
 /* Who may run a provider's code */
 
+static bool nvmetune_hold(struct nvmetune_object *obj)
+{
+	return refcount_inc_not_zero(&obj->active);
+}
+
 /**
  * nvmetune_enter() - begin to run a provider's code for an object
  * @obj: the object; the caller has a reference
@@ -67,9 +72,9 @@ static void nvmetune_changed(void)
  */
 bool nvmetune_enter(struct nvmetune_object *obj)
 {
-	if (!refcount_inc_not_zero(&obj->active))
+	if (!nvmetune_hold(obj))
 		return false;
-	/* As a trylock: it does not wait, and several may be held at once. */
+	/* As a trylock: it does not wait. */
 	rwsem_acquire_read(&obj->dep_map, 0, 1, _RET_IP_);
 	return true;
 }
@@ -490,29 +495,35 @@ int nvmetune_apply(struct nvmetune_setting *settings, unsigned int nr,
 	int ret = 0;
 
 	*err = (struct nvmetune_error){ };
+	if (!nr)
+		return 0;
 	if (nr > NVMETUNE_MAX_SETTINGS) {
 		err->text = "too many settings in one request";
 		return -E2BIG;
 	}
 	mutex_lock(&nvmetune_changes);
 	for (inside = 0; inside < nr; inside++) {
-		if (nvmetune_enter(settings[inside].obj))
+		if (nvmetune_hold(settings[inside].obj))
 			continue;
 		err->index = inside;
 		err->text = "the object has gone";
 		ret = -ENODEV;
 		goto leave;
 	}
+	/* One for all, as nvmetune_enter(): lockdep takes 48 locks a task. */
+	rwsem_acquire_read(&settings[0].obj->dep_map, 0, 1, _RET_IP_);
 	ret = nvmetune_prepare(settings, nr, err);
 	if (ret)
-		goto leave;
+		goto release;
 	for (i = 0; i < nr; i++)
 		settings[i].param->commit(&settings[i]);
 	for (i = 0; i < nr; i++)
 		nvmetune_tell(&settings[i]);
+release:
+	rwsem_release(&settings[0].obj->dep_map, _RET_IP_);
 leave:
 	while (inside--)
-		nvmetune_leave(settings[inside].obj);
+		nvmetune_drop_active(settings[inside].obj);
 	mutex_unlock(&nvmetune_changes);
 	return ret;
 }

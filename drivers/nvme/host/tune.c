@@ -205,7 +205,8 @@ static int nvme_tune_prepare_workqueue(struct nvmetune_setting *s,
 		struct nvme_defer *d = smp_load_acquire(&c->queue[qid]);
 
 		if (d && READ_ONCE(d->wq)) {
-			err->text = "there are workqueues: set defer_mode=off for the controller and its queues, and wait until they have gone";
+			err->text =
+				"has workqueues: first set defer_mode=off, of its queues as well";
 			return -EBUSY;
 		}
 	}

@@ -31,11 +31,11 @@ reset_under_load() { # SERIAL SECONDS
 		reset_controller "$ctrl" || failed=$((failed + 1))
 		resets=$((resets + 1))
 		# else the next one finds nothing on its way; a few completions do
-		load_moves 30 || break
+		load_goes_on "$ctrl" || break
 	done
 	tally
 	echo "# $1: $resets resets, $deferred deferred, $flushes flushes found something"
-	check "$1: the load goes on" load_moves 30
+	check "$1: the load goes on" load_goes_on "$ctrl"
 	check "$1: no error, no wrong data under load" load_stop
 	expect "$1: all resets worked" "failed == 0 && resets > $2 / 5"
 	expect "$1: requests were deferred in between" 'deferred > resets'

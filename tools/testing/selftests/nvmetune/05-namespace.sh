@@ -13,12 +13,12 @@ second() {
 }
 
 both_work() { # DESCRIPTION
+	check "$1: the load on the first goes on" load_goes_on "$ctrl"
 	soon 20 "$1: the second namespace is there" "second > /dev/null"
 	dev2=/dev/$(second)
 	mark "$ctrl"
 	check "$1: the second is written" fill "$dev2" 0 16m
 	check "$1: the second is verified" verify "$dev2" 0 16m
-	check "$1: the load on the first goes on" load_moves 30
 	check "$1: the first saw no error, no wrong data" load_stop
 	soon 20 "$1: nothing is left in the lanes" "settled $ctrl"
 	tally

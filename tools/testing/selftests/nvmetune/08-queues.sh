@@ -46,12 +46,12 @@ check "written" fill "$dev" 192m 32m
 load_start "$dev"
 reset_to 0 0
 soon 10 "lowered: queues 5 and 6 are gone" '[ "$(state 5), $(state 6)" = "gone, gone" ]'
-check "lowered: the load goes on" load_moves 30
+check "lowered: the load goes on" load_goes_on "$ctrl"
 soon 10 "lowered: queue 4 defers" '[ "$(state 4)" = "1 0 1 1" ]'
 
 n=$(deferred_by 5 6)
 reset_to 0 2
-check "raised: the load goes on" load_moves 30
+check "raised: the load goes on" load_goes_on "$ctrl"
 for q in 5 6; do
 	soon 10 "raised: queue $q has a workqueue" "[ \"\$(state $q)\" = '1 0 1 1' ]"
 	check "raised: it has a rescuer" grep -q "^${ctrl}q$q-defer\$" <(rescuers "$ctrl")
@@ -63,7 +63,7 @@ check "verified" verify "$dev" 192m 32m
 
 load_start "$dev"
 reset_to 0 0
-check "lowered again: the load goes on" load_moves 30
+check "lowered again: the load goes on" load_goes_on "$ctrl"
 for q in 5 6; do
 	soon 10 "lowered again: queue $q is gone" "[ \"\$(state $q)\" = gone ]"
 	check "lowered again: no such workqueue" [ ! -e "$wqs/${ctrl}q$q-defer" ]

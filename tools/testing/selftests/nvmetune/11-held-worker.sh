@@ -100,7 +100,7 @@ held=$((released - begin)) total=$((end - begin))
 echo "# held $held ms, the reset took $total ms"
 expect "it has taken as long as the worker was held" 'total >= held && held >= 1500'
 expect "the flush has waited" 'flush_waits >= 1 && flushes >= flush_waits'
-check "the load goes on" load_moves 30
+check "the load goes on" load_goes_on "$ctrl"
 check "no error, no wrong data" load_stop
 soon 20 "nothing is left in the lanes" "settled $ctrl"
 

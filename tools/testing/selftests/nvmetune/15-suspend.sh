@@ -48,7 +48,7 @@ for ((i = 1; i <= 3; i++)); do
 	check "suspend $i: has come as far as the other controller" \
 		grep -q "$(nvme_pci "$stop").*failed to suspend" <(dmesg_since)
 	soon 30 "suspend $i: the controller slept and is live again" awake
-	check "suspend $i: the load goes on" load_moves 30
+	check "suspend $i: the load goes on" load_goes_on "$ctrl"
 done
 check "no error, no wrong data" load_stop
 soon 20 "nothing is left in the lanes" "settled $ctrl"

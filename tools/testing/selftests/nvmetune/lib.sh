@@ -416,6 +416,23 @@ load_moves() {
 	wait_for "$1" "requests_above $load_disk $((requests + 100))"
 }
 
+# load_goes_on CONTROLLER: after a reset. QEMU's drive may lose a command then, with
+# mode off as with any other: the driver rings shadow doorbells before the drive knows
+# of them. Nothing is with a worker, and another reset has the command sent again. One
+# that we had lost would be complete, and that reset would wait for it for ever.
+load_goes_on() {
+	local try
+
+	for try in 1 2 3; do
+		load_moves 10 && return
+		settled "$1" || break
+		echo "# the drive has lost a command, reset $try to get it back"
+		lost=$((${lost:-0} + 1))
+		reset_controller "$1"
+	done
+	load_moves 30
+}
+
 # load_stop: succeeds if it ran to the end and without an error
 load_stop() {
 	[ -n "${load_pid:-}" ] || return 0

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154
+# For the tests that talk to the control plane by programs of this directory, which
+# run, or the kernel's make install, has compiled.
+
+readonly tune=/sys/kernel/nvmetune
+readonly kmemleak=/sys/kernel/debug/kmemleak
+
+# program NAME: its path
+program() {
+	local dir
+
+	for dir in "$(dirname "$0")" "$VM_ROOT/build/selftest/bin"; do
+		[ ! -x "$dir/$1" ] || { echo "$dir/$1"; return; }
+	done
+	die "no program $1"
+}
+
+# settings: all that can be written in sysfs, as "OBJECT NAME VALUE" lines
+settings() {
+	local file name value
+
+	while read -r file; do
+		read -r value < "$file" || continue
+		name=${file#"$tune/"}
+		echo "${name%/*} ${name##*/} $value"
+	done < <(find "$tune" -type f -perm -u=w) | sort
+}
+
+# Remembers all settings, and puts back those that are not what they were. A queue
+# that has gone meanwhile has none.
+remember_settings() {
+	settings > "$tmp/settings"
+}
+
+put_back_settings() {
+	local object name value is
+
+	# "workqueue" of a controller cannot be changed as long as it has any
+	echo N > "$params/force_bounce_swiotlb_wq"
+	echo off > "$tune/nvme/defer_mode"
+	wait_for 20 '[ -z "$(find "$wqs/" -name "nvme*-defer")" ]'
+	while read -r object name value; do
+		read -r is 2> /dev/null < "$tune/$object/$name" || continue
+		[ "$is" = "$value" ] || echo "$value" > "$tune/$object/$name"
+	done < <(grep ' workqueue ' "$tmp/settings"; grep -v ' workqueue ' "$tmp/settings")
+}
+
+# objects DIRECTORY: the objects below /sys/kernel/nvmetune or in debugfs
+objects() {
+	(cd "$1" && find . -mindepth 1 -maxdepth 2 -type d ! -name in_force | sed 's,^\./,,' | sort)
+}
+
+# objects_expected: what there has to be, from the controllers and the block layer
+objects_expected() {
+	local dir ctrl q
+
+	echo nvme
+	for dir in /sys/class/nvme/nvme*; do
+		ctrl=${dir##*/}
+		echo "$ctrl"
+		# each disk has all queues
+		for q in "/sys/block/$(disk "$ctrl")"/mq/*; do
+			echo "$ctrl/q$((${q##*/} + 1))"
+		done
+	done | sort
+}
+
+# Objects in sysfs, debugfs and over netlink are those expected.
+objects_right() {
+	local want
+
+	want=$(objects_expected)
+	[ "$(objects "$tune")" = "$want" ] && [ "$(objects "$debug")" = "$want" ] &&
+		[ "$("$(program nlload)" objects | sort)" = "$want" ]
+}
+
+# lockdep_on DESCRIPTION: it has not switched itself off, of which the log need not tell
+lockdep_on() {
+	if [ -e /proc/lockdep_stats ]; then
+		check "$1" grep -q 'debug_locks: *1' /proc/lockdep_stats
+	else
+		skip "$1" "the kernel has no lockdep"
+	fi
+}
+
+# leaks_mark; …; leaks_check: nothing that was allocated in between is lost. What
+# kmemleak has found before is none of ours.
+leaks_mark() {
+	[ -e $kmemleak ] || return 0
+	echo scan > $kmemleak
+	echo clear > $kmemleak
+}
+
+leaks_check() { # DESCRIPTION
+	local lost i
+
+	if [ ! -e $kmemleak ]; then
+		skip "$1" "the kernel has no kmemleak"
+		return
+	fi
+	# What is younger than 5 s is not looked at; a second look tells the lost from
+	# what was on its way from one list to the other.
+	for i in 1 2; do
+		pause 6
+		echo scan > $kmemleak
+	done
+	lost=$(cat $kmemleak)
+	if [ -z "$lost" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "$lost"
+	fi
+}
