@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # what: a reset waits for what a held worker has in hand, and for nothing else
 # vm: standard
-# timeout: 150
+# timeout: 300
 
 # shellcheck source=tools/testing/selftests/nvmetune/lib.sh disable=SC2016,SC2034,SC2154
 . "$(dirname "$0")/lib.sh"

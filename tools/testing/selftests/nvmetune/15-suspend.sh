@@ -3,7 +3,7 @@
 # what: suspend and resume of the controller under load
 # vm: --cpus 4 --append swiotlb=65536,force --nvme id=stop,queues=1,size=1M --nvme id=sleep,queues=2,backend=mem
 # timeout: 150
-# allow: at: nvme_start_freeze|lock=2->0 .*workfn=nvme_scan_work
+# allow: at: nvme_start_freeze|lock=2->0 .*workfn=(nvme_scan_work|async_run_entry_fn)
 
 # shellcheck source=tools/testing/selftests/nvmetune/lib.sh disable=SC2034,SC2154
 . "$(dirname "$0")/lib.sh"

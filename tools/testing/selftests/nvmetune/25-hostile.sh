@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # what: mutated netlink messages change nothing that a valid request does not
 # vm: standard
-# timeout: 240
+# timeout: 400
 # full-timeout: 900
 
 # shellcheck source=tools/testing/selftests/nvmetune/lib.sh disable=SC2034,SC2154
@@ -11,7 +11,7 @@
 . "$(dirname "$0")/lib-nl.sh"
 
 count=100000
-full && count=1000000
+full && count=300000
 
 run_fuzz() {
 	"$(program nlfuzz)" "$SELFTEST_SEED" $count > "$tmp/fuzz"

@@ -15,100 +15,46 @@
 nlload=$(program nlload)
 readonly driver=/sys/bus/pci/drivers/nvme
 
-# Each parameter has one that sets it, so that what was set last is known:
-# those over netlink, sysfs and debugfs, and the module parameters besides.
+# Each parameter has one that sets it, so that what was set last is known.
 readonly by_netlink_1='defer_mode defer_irq_share defer_lanes resched_bytes'
 readonly by_netlink_2='measure defer_small_bytes defer_chunk_bytes workqueue'
 readonly by_sysfs=defer_inline_bytes
 readonly by_debugfs=defer_backlog_bytes
 
-# Those that run until the file "stop" is there
-
-stopped() {
-	[ -e "$tmp/stop" ]
-}
-
-# What files of an object say that goes meanwhile, or has gone
-readonly gone_errors='No such file|No such device|Input/output error'
-
-# write_all DIRECTORY NAME: a setting of all objects that have it, over and over
-write_all() {
-	local dir=$1 name=$2 file done=0 value error
-	local -A last=()
-
-	while ! stopped; do
-		for file in "$dir"/*/"$name" "$dir"/*/q*/"$name"; do
-			[ -e "$file" ] || continue
-			value=$((65536 + RANDOM))
-			if error=$({ echo $value > "$file"; } 2>&1); then
-				last[${file#"$dir/"}]=$value
-				done=$((done + 1))
-			elif ! grep -qE "$gone_errors" <<< "$error"; then
-				echo "wrong: $file: $error"
-			fi
-		done
-		pause 0.02
-	done
-	echo "# write: $done done, $name in $dir"
-	for file in "${!last[@]}"; do
-		echo "last ${file%/*} $name ${last[$file]}"
-	done
-}
-
-# read_all DIRECTORY: all files below, over and over
-read_all() {
-	local n=0
-
-	while ! stopped; do
-		find "$1" -type f -exec cat {} + 2>&1 > /dev/null |
-			grep -vE "$gone_errors" | sed 's/^/wrong: /'
-		n=$((n + 1))
-	done
-	echo "# read: $n times, all of $1"
-}
-
+# Those that run in the background, by name
 declare -A worker=()
 
-# start NAME COMMAND...: in the background, as all of the load
-start() {
+start() { # NAME ARGUMENT...: of nlload
 	local name=$1
 
 	shift
-	if [ "$(type -t "$1")" = function ]; then
-		(
-			renice -n 15 -p $BASHPID > /dev/null
-			"$@"
-		) > "$tmp/out.$name" 2>&1 &
-	else
-		# shellcheck disable=SC2086 # a list
-		setpriv --pdeathsig KILL -- $as_load "$@" > "$tmp/out.$name" 2>&1 &
-	fi
+	# shellcheck disable=SC2086 # a list
+	setpriv --pdeathsig KILL -- $as_load "$nlload" "$@" > "$tmp/out.$name" 2>&1 &
 	worker[$name]=$!
 }
 
 start_all() {
-	rm -f "$tmp/stop"
+	local seed=$SELFTEST_SEED
+
 	# shellcheck disable=SC2086 # lists
 	{
-		start set-1 "$nlload" set "$SELFTEST_SEED" $by_netlink_1
-		start set-2 "$nlload" set "$((SELFTEST_SEED + 1))" $by_netlink_2
+		start set-1 set "$seed" $by_netlink_1
+		start set-2 set "$((seed + 1))" $by_netlink_2
 	}
-	start dump-1 "$nlload" dump "$SELFTEST_SEED"
-	start dump-2 "$nlload" dump "$((SELFTEST_SEED + 1))"
-	start write-sysfs write_all "$tune" $by_sysfs
-	start write-debugfs write_all "$debug" $by_debugfs
-	start read-sysfs read_all "$tune"
-	start read-debugfs read_all "$debug"
+	start dump-1 dump "$seed"
+	start dump-2 dump "$((seed + 1))"
+	start write-sysfs write "$seed" "$tune" $by_sysfs
+	start write-debugfs write "$seed" "$debug" $by_debugfs
+	start read-sysfs read "$seed" "$tune"
+	start read-debugfs read "$seed" "$debug"
 }
 
-# stop_all DESCRIPTION: all end, and none has seen anything wrong
+# stop_all DESCRIPTION NUMBER: all end, none has seen anything wrong, and there were
+# at least as many sets and dumps
 stop_all() {
-	local name status failed='' n
+	local name status failed='' sets dumps
 
-	touch "$tmp/stop"
-	for name in "${!worker[@]}"; do
-		[[ $name != set-* && $name != dump-* ]] || kill -TERM "${worker[$name]}"
-	done
+	kill -TERM "${worker[@]}"
 	for name in "${!worker[@]}"; do
 		if ! wait_for 60 "! kill -0 ${worker[$name]} 2> /dev/null"; then
 			failed+="$name does not end"$'\n'
@@ -118,7 +64,7 @@ stop_all() {
 		status=$?
 		[ $status = 0 ] || failed+="$name: exit code $status"$'\n'
 		# nothing but what it has to say
-		failed+=$(grep -vE '^(#|last) ' "$tmp/out.$name" | sort | uniq -c | head -n 3)
+		failed+=$(grep -vE '^(#|last) ' "$tmp/out.$name")
 		grep '^# ' "$tmp/out.$name"
 	done
 	worker=()

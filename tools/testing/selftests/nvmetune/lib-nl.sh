@@ -88,12 +88,13 @@ lockdep_on() {
 # kmemleak has found before is none of ours.
 leaks_mark() {
 	[ -e $kmemleak ] || return 0
-	echo scan > $kmemleak
+	# refused where it has switched itself off
+	echo scan > $kmemleak || die "kmemleak does not work"
 	echo clear > $kmemleak
 }
 
 leaks_check() { # DESCRIPTION
-	local lost i
+	local lost='' i
 
 	if [ ! -e $kmemleak ]; then
 		skip "$1" "the kernel has no kmemleak"
@@ -103,12 +104,13 @@ leaks_check() { # DESCRIPTION
 	# what was on its way from one list to the other.
 	for i in 1 2; do
 		pause 6
-		echo scan > $kmemleak
+		echo scan > $kmemleak || lost="kmemleak has switched itself off"
 	done
-	lost=$(cat $kmemleak)
+	lost+=$(cat $kmemleak)
 	if [ -z "$lost" ]; then
 		ok "$1"
 	else
-		not_ok "$1" "$lost"
+		echo "# $(grep -c '^unreferenced' <<< "$lost") objects, the first:"
+		not_ok "$1" "$(head -n 40 <<< "$lost")"
 	fi
 }

@@ -433,11 +433,30 @@ load_goes_on() {
 	load_moves 30
 }
 
+# Who waits for what, and what the lanes hold.
+tell_stuck() {
+	local dir file
+
+	for dir in "$debug"/nvme*/q*; do
+		echo "# ${dir#"$debug"/}: $(grep -vh ' 0$' "$dir/stats" | tr '\n' ' ')"
+	done
+	grep -E "State|SigQ|Threads" "/proc/$load_pid/status" | sed "s/^/# /"
+	for file in /proc/"$load_pid"/task/*/stack; do
+		echo "# ${file%/stack}: $(tr '\n' ' ' < "$file")"
+	done
+	ps -C fio -L -o tid,psr,cls,stat,wchan:20 | sed 's/^/# /'
+}
+
 # load_stop: succeeds if it ran to the end and without an error
 load_stop() {
 	[ -n "${load_pid:-}" ] || return 0
 	kill -INT "$load_pid" 2> /dev/null
-	wait_for 90 "! kill -0 $load_pid 2> /dev/null" || die "fio does not end"
+	if ! wait_for 60 "! kill -0 $load_pid 2> /dev/null"; then
+		# Slow, or it waits for a request that never comes: told apart below.
+		tell_stuck
+		kill -INT "$load_pid" 2> /dev/null
+		wait_for 90 "! kill -0 $load_pid 2> /dev/null" || die "fio does not end"
+	fi
 	wait "$load_pid" 2> /dev/null
 	load_pid=
 	fio_result "$tmp/load"

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Load for the generic netlink family "nvmetune", while objects come and go. It
- * ends with SIGTERM, says what it did, and fails if an answer was wrong.
+ * Load for the control plane, while objects come and go. It ends with SIGTERM, says
+ * what it did, and fails if an answer was wrong.
  *
  * nlload set SEED NAME...: valid values for the parameters NAME of any objects, up
  *	to 8 in a request. Prints the values set last, as "last OBJECT NAME VALUE".
  * nlload dump SEED: dumps of everything, some read slowly, some left in the midst,
  *	and single requests.
+ * nlload write SEED DIRECTORY NAME: values of some ten thousand to the files NAME
+ *	below, in sysfs or debugfs. Prints those that were written last.
+ * nlload read SEED DIRECTORY: all files below, some a while after they were opened.
  * nlload objects: prints the objects' paths.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +33,9 @@ static struct model model;
 static struct msg m;
 
 static volatile sig_atomic_t ended;
+
+/* What was refused as the object was not there any more */
+static unsigned long gone;
 
 static void end(int sig)
 {
@@ -71,17 +79,30 @@ static bool is_mine(const struct param *p)
 	return false;
 }
 
-static struct param *last_of(const struct param *p)
+static void set_last(const struct param *p)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr_last; i++)
 		if (!strcmp(last[i].object, p->object) &&
 		    !strcmp(last[i].name, p->name))
-			return &last[i];
-	if (nr_last == ARRAY_SIZE(last))
+			break;
+	if (i == ARRAY_SIZE(last))
 		die("more objects than there is room for");
-	return &last[nr_last++];
+	if (i == nr_last)
+		nr_last++;
+	last[i] = *p;
+}
+
+static void print_last(void)
+{
+	char text[NL_TEXT];
+	unsigned int i;
+
+	for (i = 0; i < nr_last; i++) {
+		param_text(&last[i], text, sizeof(text));
+		printf("last %s %s %s\n", last[i].object, last[i].name, text);
+	}
 }
 
 static void put_setting(struct param *p)
@@ -131,16 +152,14 @@ static int set_some(void)
 	err = nl_call(&nl, &m, NULL, NULL);
 	for (i = 0; !err && i < nr; i++) {
 		param_set(&set[i], set[i].inherit, set[i].value);
-		*last_of(&set[i]) = set[i];
+		set_last(&set[i]);
 	}
 	return err;
 }
 
 static void run_set(void)
 {
-	unsigned long done = 0, gone = 0, busy = 0, n;
-	char text[NL_TEXT];
-	unsigned int i;
+	unsigned long done = 0, busy = 0, n;
 
 	for (n = 0; !ended; n++) {
 		if (!(n % LOOK_EACH))
@@ -162,15 +181,12 @@ static void run_set(void)
 	}
 	printf("# set: %lu done, %lu refused as the object was gone, %lu busy\n",
 	       done, gone, busy);
-	for (i = 0; i < nr_last; i++) {
-		param_text(&last[i], text, sizeof(text));
-		printf("last %s %s %s\n", last[i].object, last[i].name, text);
-	}
+	print_last();
 }
 
 /* Reading */
 
-static unsigned long dumps, interrupted, left_off, singles, gone;
+static unsigned long dumps, interrupted, left_off, singles;
 
 /* What is of one moment has each object's parent and each object's parameters. */
 static void check_consistent(void)
@@ -305,6 +321,90 @@ static void run_dump(void)
 	       dumps, interrupted, left_off, singles, gone);
 }
 
+/* Files */
+
+static const char *top, *written;
+static unsigned long files;
+
+static bool has_gone(const char *path)
+{
+	if (errno != ENOENT && errno != ENODEV && errno != EIO)
+		die("%s: %s", path, strerror(errno));
+	gone++;
+	return true;
+}
+
+static void read_file(const char *path)
+{
+	char buf[4096];
+	int fd = open(path, O_RDONLY);
+	ssize_t len;
+
+	if (fd < 0 && has_gone(path))
+		return;
+	if (one_in(16))
+		usleep(20000);
+	do {
+		len = read(fd, buf, sizeof(buf));
+	} while (len > 0);
+	if (!len || !has_gone(path))
+		files++;
+	close(fd);
+}
+
+static void write_file(const char *path)
+{
+	int fd = open(path, O_WRONLY);
+	struct param p = { };
+	char text[NL_TEXT];
+	ssize_t len;
+
+	if (fd < 0 && has_gone(path))
+		return;
+	p.value = 65536 + below(32768);
+	len = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)p.value);
+	if (one_in(16))
+		usleep(20000);
+	if (write(fd, text, len) == len) {
+		/* TOP/OBJECT/NAME */
+		path += strlen(top) + 1;
+		snprintf(p.object, sizeof(p.object), "%.*s",
+			 (int)(strrchr(path, '/') - path), path);
+		snprintf(p.name, sizeof(p.name), "%s", written);
+		set_last(&p);
+		files++;
+	} else {
+		has_gone(path);
+	}
+	close(fd);
+}
+
+static int visit(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	if (type != FTW_F || ended)
+		return ended;
+	if (!written)
+		read_file(path);
+	else if (!strcmp(path + at->base, written) && !strstr(path, "/in_force/"))
+		write_file(path);
+	return 0;
+}
+
+static void run_files(void)
+{
+	unsigned long n;
+
+	for (n = 0; !ended; n++) {
+		/* It fails where a directory goes meanwhile. */
+		nftw(top, visit, 8, FTW_PHYS);
+		usleep(1000);
+	}
+	printf("# %s: %lu done, %lu of what was gone, %s below %s\n",
+	       written ? "write" : "read", files, gone, written ?: "all files", top);
+	print_last();
+}
+
 static void print_objects(void)
 {
 	unsigned int i;
@@ -328,10 +428,17 @@ int main(int argc, char **argv)
 		run_set();
 	} else if (argc == 3 && !strcmp(argv[1], "dump")) {
 		run_dump();
+	} else if (argc == 5 && !strcmp(argv[1], "write")) {
+		top = argv[3];
+		written = argv[4];
+		run_files();
+	} else if (argc == 4 && !strcmp(argv[1], "read")) {
+		top = argv[3];
+		run_files();
 	} else if (argc == 2 && !strcmp(argv[1], "objects")) {
 		print_objects();
 	} else {
-		die("Usage: nlload set SEED NAME... | dump SEED | objects");
+		die("Usage: nlload set SEED NAME... | dump SEED | write SEED DIRECTORY NAME | read SEED DIRECTORY | objects");
 	}
 	return 0;
 }
