@@ -5,7 +5,7 @@
 # timeout: 300
 # full-timeout: 1200
 
-# shellcheck source=tools/testing/selftests/nvmetune/lib.sh disable=SC2016,SC2034,SC2154
+# shellcheck source=tools/testing/selftests/nvmetune/lib.sh disable=SC2030,SC2031,SC2016,SC2034,SC2154
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tools/testing/selftests/nvmetune/lib-nl.sh
 . "$(dirname "$0")/lib-nl.sh"
