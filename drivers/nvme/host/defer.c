@@ -20,6 +20,7 @@
 #include <linux/resched_tick.h>
 #include <linux/sched/mm.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
 
 #include "defer.h"
 #include "defer-compat.h"
@@ -961,4 +962,6 @@ void nvme_defer_exit(struct nvme_defer *d)
 {
 	free_percpu(d->softirq_counts);
 	d->softirq_counts = NULL;
+	kfree(d->hists);
+	d->hists = NULL;
 }

@@ -100,7 +100,8 @@ class Tune:
                 nest = self.attr_name(space, request[start:], start, ack["miss-nest"])
                 where += nest + "."
                 space = self.ynl.attr_sets[space][nest.split("[")[0]]["nested-attributes"]
-            where += self.ynl.attr_sets[space].attrs_by_val[ack["miss-type"]].name
+            missing = self.ynl.attr_sets[space].attrs_by_val.get(ack["miss-type"])
+            where += missing.name if missing else "?"
         return Refused(-msg.error, where, ack.get("msg", ""))
 
     def request(self, operation, attrs, dump):
