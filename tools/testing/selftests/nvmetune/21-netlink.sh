@@ -119,7 +119,12 @@ asked "param-get without an object" EINVAL '!object' raw param-get '{"name": "qi
 asked "param-get without a name" EINVAL '!name' raw param-get "{\"object\": \"$q1\"}"
 asked "param-get, unknown object" ENODEV object get nvme77 qid
 asked "param-get, unknown parameter" ENOENT name get "$q1" qids
-asked "param-get, dump of an unknown object" ENODEV object params nvme77
+# An error that ends a dump: 6.1 has the sentence for it and no place.
+case $(uname -r) in
+6.1.*)	where=- ;;
+*)	where=object ;;
+esac
+asked "param-get, dump of an unknown object" ENODEV "$where" params nvme77
 asked "stats-get without an object" EINVAL '!object' raw stats-get
 asked "stats-get, unknown object" ENODEV object stats nvme77
 asked "stats-reset without an object" EINVAL '!object' raw stats-reset
