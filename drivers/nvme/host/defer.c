@@ -66,6 +66,7 @@ struct nvme_defer_chunk {
  */
 struct nvme_defer_pass {
 	struct nvme_defer *d;
+	struct nvme_defer_counts *counts;
 	struct nvme_defer_window *w;
 	u64 start;
 	u64 charged;
@@ -76,8 +77,21 @@ struct nvme_defer_pass {
 	bool over_limit_known;
 	struct nvme_defer_group group;
 	struct nvme_defer_chunk chunk;
-	u32 count[NVME_DEFER_NR_COUNTS];
 };
+
+/*
+ * One instruction where counters have 64 bits; else the sequence count must not be
+ * seen in the middle of a change by an interrupt that counts, too.
+ */
+static void nvme_defer_count(struct nvme_defer_pass *p,
+			     enum nvme_defer_count what, u32 nr)
+{
+	unsigned long flags;
+
+	flags = u64_stats_update_begin_irqsave(&p->counts->sync);
+	u64_stats_add(&p->counts->v[what], nr);
+	u64_stats_update_end_irqrestore(&p->counts->sync, flags);
+}
 
 static u32 nvme_defer_cost(u32 bytes)
 {
@@ -367,12 +381,12 @@ static void nvme_defer_push(struct nvme_defer_pass *p)
 	if (llist_empty(&lane->list))
 		WRITE_ONCE(lane->since_pending, p->d->ops->clock());
 
-	p->count[NVME_DEFER_DEFERRED] += c->nr;
-	p->count[NVME_DEFER_DEFERRED_BYTES] += c->bytes;
-	p->count[NVME_DEFER_CHUNKS]++;
+	nvme_defer_count(p, NVME_DEFER_DEFERRED, c->nr);
+	nvme_defer_count(p, NVME_DEFER_DEFERRED_BYTES, c->bytes);
+	nvme_defer_count(p, NVME_DEFER_CHUNKS, 1);
 	if (llist_add(&c->head->ipi_list, &lane->list)) {
+		nvme_defer_count(p, NVME_DEFER_QUEUE_WORK, 1);
 		queue_work(p->d->wq, &lane->work);
-		p->count[NVME_DEFER_QUEUE_WORK]++;
 	}
 	*c = (struct nvme_defer_chunk){ };
 }
@@ -397,16 +411,17 @@ static void nvme_defer_chunk_add(struct nvme_defer_pass *p, struct request *rq,
 
 /* Interrupt context */
 
-static void nvme_defer_begin(struct nvme_defer_pass *p, struct nvme_defer *d)
+static void nvme_defer_begin(struct nvme_defer_pass *p, struct nvme_defer *d,
+			     struct nvme_defer_counts *counts)
 {
 	p->d = d;
+	p->counts = counts;
 	p->used = 0;
 	p->timed = false;
 	p->over_limit_known = false;
 	p->group.nr = 0;
 	p->group.bytes = 0;
 	p->chunk = (struct nvme_defer_chunk){ };
-	memset(p->count, 0, sizeof(p->count));
 }
 
 /* Start of the time that is charged. */
@@ -449,7 +464,7 @@ static bool nvme_defer_inline(struct nvme_defer_pass *p, u32 bytes)
 	if (!nvme_defer_pressure_left(p->w, p->start, nvme_defer_cost(bytes),
 				      READ_ONCE(set->chunk_bytes)))
 		return false;
-	p->count[NVME_DEFER_PRESSURE]++;
+	nvme_defer_count(p, NVME_DEFER_PRESSURE, 1);
 	return true;
 }
 
@@ -464,8 +479,8 @@ static void nvme_defer_count_inline(struct nvme_defer_pass *p, u32 bytes)
 		p->used += min_t(u32, bytes, NVME_DEFER_MIN_BYTES);
 	else
 		p->used += bytes;
-	p->count[NVME_DEFER_INLINE]++;
-	p->count[NVME_DEFER_INLINE_BYTES] += bytes;
+	nvme_defer_count(p, NVME_DEFER_INLINE, 1);
+	nvme_defer_count(p, NVME_DEFER_INLINE_BYTES, bytes);
 }
 
 static void nvme_defer_charge_pass(struct nvme_defer_pass *p)
@@ -485,18 +500,6 @@ static void nvme_defer_complete_inline(struct nvme_defer_pass *p)
 		return;
 	nvme_defer_complete_group(p->d, &p->group);
 	nvme_defer_charge_pass(p);
-}
-
-static void nvme_defer_end(struct nvme_defer_pass *p,
-			   struct nvme_defer_counts *counts)
-{
-	unsigned long flags;
-	unsigned int i;
-
-	flags = u64_stats_update_begin_irqsave(&counts->sync);
-	for (i = 0; i < NVME_DEFER_NR_COUNTS; i++)
-		u64_stats_add(&counts->v[i], p->count[i]);
-	u64_stats_update_end_irqrestore(&counts->sync, flags);
 }
 
 static void nvme_defer_rearm(struct nvme_defer *d)
@@ -593,7 +596,7 @@ void nvme_defer_irq(struct nvme_defer *d)
 	u32 bytes;
 
 	d->gathered = NULL;
-	nvme_defer_begin(&p, d);
+	nvme_defer_begin(&p, d, &d->irq_counts);
 	for (; rq; rq = next) {
 		next = rq->rq_next;
 		bytes = d->ops->bytes(rq);
@@ -608,7 +611,6 @@ void nvme_defer_irq(struct nvme_defer *d)
 	}
 	nvme_defer_push(&p);
 	nvme_defer_complete_inline(&p);
-	nvme_defer_end(&p, &d->irq_counts);
 	nvme_defer_measure_handler(d);
 }
 
@@ -636,7 +638,7 @@ bool nvme_defer_softirq(struct nvme_defer *d, struct request *rq)
 	/* Pairs with smp_store_release() in nvme_defer_rearm(). */
 	smp_rmb();
 
-	nvme_defer_begin(&p, d);
+	nvme_defer_begin(&p, d, this_cpu_ptr(d->softirq_counts));
 	bytes = d->ops->bytes(rq);
 	if (nvme_defer_inline(&p, bytes)) {
 		nvme_defer_count_inline(&p, bytes);
@@ -646,7 +648,6 @@ bool nvme_defer_softirq(struct nvme_defer *d, struct request *rq)
 		nvme_defer_chunk_add(&p, rq, bytes);
 		nvme_defer_push(&p);
 	}
-	nvme_defer_end(&p, this_cpu_ptr(d->softirq_counts));
 	return true;
 }
 
