@@ -60,19 +60,20 @@ static void nvme_pci_defer_gather_rq(struct request *req)
 }
 
 /*
- * The same for a queue that may defer. The context is looked at before the
- * request may be handed to a softirq: where the handler is a thread, that must
- * not defer either.
+ * The same for a queue that may defer. Without a batch to add to, this is not the
+ * interrupt handler. The context is looked at before the request may be handed to
+ * a softirq: where the handler is a thread, that must not defer either.
  *
  * Where everything goes to a worker, handing it to the CPU that submitted it, or
  * with one hardware queue to a softirq, would only be a detour.
  */
 static noinline bool nvme_pci_defer_cqe_armed(struct nvme_queue *nvmeq,
+					      struct io_comp_batch *iob,
 					      struct request *req,
 					      __le16 status,
 					      union nvme_result result)
 {
-	bool gather = nvme_defer_in_handler(nvmeq->defer);
+	bool gather = iob && nvme_defer_in_handler(nvmeq->defer);
 
 	if (gather && nvme_defer_takes_all(nvmeq->defer)) {
 		if (!nvme_take_result(req, status, result))
@@ -95,9 +96,8 @@ static inline bool nvme_pci_defer_cqe(struct nvme_queue *nvmeq,
 				      struct request *req, __le16 status,
 				      union nvme_result result)
 {
-	/* Without a batch to add to, this is not the interrupt handler. */
-	if (nvme_defer_armed(nvmeq->defer) && iob)
-		return nvme_pci_defer_cqe_armed(nvmeq, req, status, result);
+	if (nvme_defer_armed(nvmeq->defer))
+		return nvme_pci_defer_cqe_armed(nvmeq, iob, req, status, result);
 	return nvme_try_complete_req(req, status, result);
 }
 
