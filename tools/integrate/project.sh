@@ -45,10 +45,11 @@ load_kbuild() {
 	done < <(lines "$1")
 }
 
-# A file that is forgotten in the list would be missed only in a kernel build.
-# Dot files and editors' backups are nobody's business.
-refuse_unlisted() {
-	local root=$1 list=$2 kind=$3 path dir bad='' dirs=()
+# Finds the hooks, which are taken unless the third argument is empty. A file that is
+# forgotten in the list would be missed only in a kernel build. Dot files and editors'
+# backups are nobody's business.
+take_hooks() {
+	local root=$1 list=$2 hooks=$3 path dir bad='' dirs=()
 	local -A listed=()
 
 	for dir in "${KERNEL_DIRS[@]}"; do
@@ -58,11 +59,11 @@ refuse_unlisted() {
 	while IFS= read -r path; do listed[$path]=1; done < <(lines "$list")
 	while IFS= read -r path; do
 		[[ ! ${listed[$path]:-} ]] || continue
-		if [[ $kind = hooks && $path = *.check.cocci ]]; then
+		if [[ $path = *.check.cocci ]]; then
 			[[ -f $project/${path%.check.cocci}.cocci ]] ||
 				die "$path: there is no hook ${path%.check.cocci}.cocci that it could check"
-		elif [[ $kind = hooks && $path = *.cocci ]]; then
-			HOOKS+=("$path")
+		elif [[ $path = *.cocci ]]; then
+			[[ ! $hooks ]] || HOOKS+=("$path")
 		else
 			warn "$path: neither a hook nor listed in ${list#"$project"/}"
 			bad=1
@@ -76,8 +77,8 @@ load_project() {
 
 	load_files "$dir/files" ''
 	load_kbuild "$dir/kbuild.hooks"
-	refuse_unlisted '' "$dir/files" hooks
-	refuse_unlisted kunit/ "$dir/files.kunit" files
+	take_hooks '' "$dir/files" hooks
+	take_hooks kunit/ "$dir/files.kunit" "$with_kunit"
 	[[ $with_kunit ]] || return 0
 	load_files "$dir/files.kunit" kunit/
 	load_kbuild "$dir/kbuild.kunit.hooks"

@@ -721,7 +721,7 @@ static bool nvme_defer_drain(struct nvme_defer_lane *lane)
 	resched_tick_init(&tick, READ_ONCE(d->set->resched_bytes));
 	limit = tick.interval ?: NVME_DEFER_WORK_BYTES;
 	noio = memalloc_noio_save();
-	start = d->ops->clock();
+	start = nvme_defer_measured(d) ? d->ops->clock() : 0;
 	WRITE_ONCE(lane->since_running, READ_ONCE(lane->since_pending));
 	node = llist_reverse_order(llist_del_all(&lane->list));
 	while (node) {
@@ -744,7 +744,8 @@ static bool nvme_defer_drain(struct nvme_defer_lane *lane)
 	u64_stats_inc(&lane->runs);
 	u64_stats_add(&lane->rescheds, tick.rescheds);
 	u64_stats_update_end(&lane->sync);
-	lane->max_run_ns = max(lane->max_run_ns, d->ops->clock() - start);
+	if (start)
+		lane->max_run_ns = max(lane->max_run_ns, d->ops->clock() - start);
 	return true;
 }
 

@@ -227,7 +227,7 @@ struct nvme_defer_window {
  * @requests: requests completed
  * @bytes: bytes completed
  * @rescheds: reschedule points passed
- * @max_run_ns: longest time for one @runs
+ * @max_run_ns: longest time for one @runs, while times are measured
  * @sync: for the five counters, written under @consumer
  */
 struct nvme_defer_lane {

@@ -492,7 +492,7 @@ static const struct nvmetune_stat nvme_tune_queue_stats[] = {
 	NVME_TUNE_STAT("worker_rescheds", COUNTER, NONE,
 		       "points where a worker let go of its CPU"),
 	NVME_TUNE_STAT("worker_max_run_ns", MAXIMUM, NANOSECONDS,
-		       "longest run of a worker"),
+		       "longest run of a worker while times are measured"),
 	NVME_TUNE_STAT("backlog_bytes", GAUGE, BYTES,
 		       "pushed and not yet completed"),
 	NVME_TUNE_STAT("lane_backlog_max_bytes", MAXIMUM, BYTES,
