@@ -106,11 +106,41 @@ struct nt_backend {
 struct nt_backend *nt_netlink_open(struct nt_error *err);
 struct nt_backend *nt_sysfs_open(struct nt_error *err);
 
-/* Netlink messages to the model, apart from sockets, to be fuzzed: nl-decode.c. */
+/*
+ * Netlink messages to the model, apart from sockets, to be fuzzed: nl-decode.c. They
+ * return 0, -EINVAL for a message that makes no sense, -ENOENT if it is about an object
+ * that the tree does not have.
+ */
 struct nlattr;
+struct nlmsghdr;
 int nt_decode_object(struct nlattr *attrs, int len, struct nt_tree *tree);
 int nt_decode_param(struct nlattr *attrs, int len, struct nt_tree *tree);
 int nt_decode_stats(struct nlattr *attrs, int len, struct nt_tree *tree);
 int nt_decode_event(unsigned int cmd, struct nlattr *attrs, int len, struct nt_event *ev);
+/*
+ * Events have numbers where people want names: make @ev as if the kernel had said all
+ * about the parameter, from what it said before.
+ */
+void nt_event_describe(struct nt_event *ev, const struct nt_param *known);
+
+/**
+ * struct nt_ack - what the kernel said of a request
+ * @error: negative errno value, or 0
+ * @text: its words, "" for none
+ * @offset: of the attribute that it points at, from the start of the request; 0: none
+ */
+struct nt_ack {
+	int error;
+	char text[256];
+	uint32_t offset;
+};
+
+/* NLMSG_ERROR or NLMSG_DONE, with extended acks, which libnl 3.7 does not know. */
+void nt_decode_ack(const struct nlmsghdr *h, struct nt_ack *ack);
+/*
+ * Which of the attributes of @request, from 0 on, holds what @offset points at, -1:
+ * none; *inner: type of the attribute within it, 0: it is the whole.
+ */
+long nt_ack_find(const struct nlmsghdr *request, uint32_t offset, int *inner);
 
 #endif /* NVMETUNE_BACKEND_H */

@@ -60,13 +60,15 @@ struct nt_param {
  * struct nt_stat - a statistic of an object
  * @name: as in debugfs
  * @help: what it is; "" if the backend cannot tell
- * @kind: enum nvmetune_stat_kind; counters if the backend cannot tell
+ * @described: kind and unit come from the kernel; else guessed, kind as a counter
+ * @kind: enum nvmetune_stat_kind
  * @unit: enum nvmetune_unit
  * @value: its value
  */
 struct nt_stat {
 	const char *name;
 	const char *help;
+	bool described;
 	uint32_t kind;
 	uint32_t unit;
 	uint64_t value;

@@ -167,6 +167,11 @@ int nt_select(const struct nt_tree *tree, const char *pattern, struct nt_object 
  */
 int nt_apply_changes(const struct nt_change *changes, size_t nr, size_t *changed);
 
+/* A message that @obj has no parameter @name; returns NT_USAGE. */
+int nt_no_param(const struct nt_object *obj, const char *name);
+/* Of @names, the one that @name is likely to be a slip of; NULL: none. */
+const char *nt_nearest(const char *name, const char *const *names, size_t nr);
+
 /* Output */
 
 /**
