@@ -41,12 +41,24 @@ const struct nt_opt nt_opts_apply[] = {
 
 /* What the verbs have in common */
 
-static int nt_take_pattern(const char *pattern)
+/*
+ * The objects that --object names, NULL: all. A path in sysfs is what udev and systemd
+ * know an object by.
+ */
+static int nt_take_pattern(const char *value, const char **pattern)
 {
-	if (!pattern || nt_pattern_valid(pattern))
+	static const char dir[] = "sys/kernel/nvmetune/";
+
+	*pattern = value;
+	if (!value)
+		return NT_OK;
+	value += *value == '/';
+	if (!strncmp(value, dir, strlen(dir)))
+		*pattern = value + strlen(dir);
+	if (nt_pattern_valid(*pattern))
 		return NT_OK;
 	return nt_fail(NT_USAGE, "'%s' is no pattern of objects: see OBJECTS in nvmetune(8)",
-		       pattern);
+		       *pattern);
 }
 
 static json_object *nt_json_strings(char **strings, size_t nr)
@@ -103,16 +115,15 @@ static int nt_save_to(const char *path, const char *text, bool force)
 	return NT_OK;
 }
 
-static int nt_save_tree(const struct nt_tree *tree, const char *path, const char **values)
+static int nt_save_tree(const struct nt_tree *tree, const char *only, const char *path, bool force)
 {
-	const char *only = values[NT_SAVE_OBJECT];
 	json_object *o;
 	char *text;
 	int ret = NT_OK;
 
 	text = nt_profile_text(tree, only, "Saved by nvmetune " NT_VERSION ".");
 	if (path)
-		ret = nt_save_to(path, text, values[NT_SAVE_FORCE]);
+		ret = nt_save_to(path, text, force);
 	else if (!nt.json)
 		fputs(text, stdout);
 	if (!ret && nt.json) {
@@ -127,7 +138,7 @@ static int nt_save_tree(const struct nt_tree *tree, const char *path, const char
 
 int nt_run_save(int argc, char **args, const char **values)
 {
-	const char *path = argc && strcmp(args[0], "-") ? args[0] : NULL;
+	const char *path = argc && strcmp(args[0], "-") ? args[0] : NULL, *only;
 	struct nt_object **found = NULL;
 	struct nt_tree tree;
 	size_t nr;
@@ -135,14 +146,16 @@ int nt_run_save(int argc, char **args, const char **values)
 
 	if (argc > 1)
 		return nt_fail(NT_USAGE, "save takes one file: see nvmetune help save");
-	ret = nt_load(NT_LOAD_PARAMS, &tree);
+	ret = nt_take_pattern(values[NT_SAVE_OBJECT], &only);
+	if (!ret)
+		ret = nt_load(NT_LOAD_PARAMS, &tree);
 	if (ret)
 		return ret;
 	/* For its message. */
-	if (values[NT_SAVE_OBJECT])
-		ret = nt_select(&tree, values[NT_SAVE_OBJECT], &found, &nr);
+	if (only)
+		ret = nt_select(&tree, only, &found, &nr);
 	if (!ret)
-		ret = nt_save_tree(&tree, path, values);
+		ret = nt_save_tree(&tree, only, path, values[NT_SAVE_FORCE]);
 	free(found);
 	nt_tree_free(&tree);
 	return ret;
@@ -194,6 +207,7 @@ static int nt_diff_plan(const struct nt_profile *p, const struct nt_plan *plan)
 
 int nt_run_diff(int argc, char **args, const char **values)
 {
+	const char *only;
 	struct nt_profile p;
 	struct nt_tree tree;
 	struct nt_plan plan;
@@ -201,7 +215,7 @@ int nt_run_diff(int argc, char **args, const char **values)
 
 	if (argc != 1)
 		return nt_fail(NT_USAGE, "diff takes one profile: nvmetune profiles lists them");
-	ret = nt_take_pattern(values[NT_DIFF_OBJECT]);
+	ret = nt_take_pattern(values[NT_DIFF_OBJECT], &only);
 	if (!ret)
 		ret = nt_profile_load(args[0], &p);
 	if (ret)
@@ -209,7 +223,7 @@ int nt_run_diff(int argc, char **args, const char **values)
 	ret = nt_load(NT_LOAD_PARAMS, &tree);
 	if (ret)
 		goto clear;
-	ret = nt_make_plan(&p, &tree, values[NT_DIFF_OBJECT], values[NT_DIFF_SKIP], &plan);
+	ret = nt_make_plan(&p, &tree, only, values[NT_DIFF_SKIP], &plan);
 	if (!ret) {
 		ret = nt_diff_plan(&p, &plan);
 		nt_plan_clear(&plan);
@@ -350,18 +364,18 @@ static int nt_apply_profile(const struct nt_profile *p, const char *only, bool s
 
 int nt_run_apply(int argc, char **args, const char **values)
 {
+	const char *only;
 	struct nt_profile p;
 	int ret;
 
 	if (argc != 1)
 		return nt_fail(NT_USAGE, "apply takes one profile: nvmetune profiles lists them");
-	ret = nt_take_pattern(values[NT_APPLY_OBJECT]);
+	ret = nt_take_pattern(values[NT_APPLY_OBJECT], &only);
 	if (!ret)
 		ret = nt_profile_load(args[0], &p);
 	if (ret)
 		return ret;
-	ret = nt_apply_profile(&p, values[NT_APPLY_OBJECT], values[NT_APPLY_SKIP],
-			       values[NT_APPLY_SETTLE]);
+	ret = nt_apply_profile(&p, only, values[NT_APPLY_SKIP], values[NT_APPLY_SETTLE]);
 	nt_profile_clear(&p);
 	return ret;
 }
