@@ -134,21 +134,30 @@ static int nt_take_ctrls(struct nt_tuning *t, const struct nt_tree *tree, const 
 		       pattern);
 }
 
-/* A queue with a value of its own does not follow its controller. */
+/* A queue with a value of its own does not follow its controller: one line says so. */
 static void nt_warn_own(const struct nt_tuning *t, const struct nt_tree *tree)
 {
-	const struct nt_param *param;
-	size_t i, j, k;
+	const struct nt_param *param, *first = NULL;
+	const struct nt_object *obj, *first_obj = NULL;
+	size_t i, j, k, nr = 0;
 
-	for (i = 0; i < tree->nr; i++)
-		for (j = 0; j < t->nr_ctrls; j++)
-			for (k = 0; tree->objects[i]->parent == t->ctrls[j] && k < t->search.nr; k++) {
-				param = nt_object_param(tree->objects[i], t->search.coords[k].name);
-				if (param && param->inheritable && !param->inherit)
-					nt_warn("%s has a %s of its own, which stays: nvmetune reset %s %s lets it inherit",
-						tree->objects[i]->name, param->name,
-						tree->objects[i]->name, param->name);
+	for (i = 0; i < tree->nr; i++) {
+		obj = tree->objects[i];
+		for (j = 0; j < t->nr_ctrls; j++) {
+			for (k = 0; obj->parent == t->ctrls[j] && k < t->search.nr; k++) {
+				param = nt_object_param(obj, t->search.coords[k].name);
+				if (!param || !param->inheritable || param->inherit)
+					continue;
+				if (!nr++) {
+					first = param;
+					first_obj = obj;
+				}
 			}
+		}
+	}
+	if (nr && !nt.quiet)
+		nt_warn("%zu values of queues of their own stay as they are, as %s of %s: nvmetune reset lets them inherit",
+			nr, first->name, first_obj->name);
 }
 
 /* What was found */
@@ -425,27 +434,32 @@ static int nt_ended(struct nt_tuning *t, int ret, const struct nt_error *err)
 	return nt_fail(NT_REFUSED, "%s; what was before is set", err->text);
 }
 
-static int nt_tune_locked(struct nt_tuning *t, const struct nt_tree *tree, const char *output)
+static int nt_tune_kept(struct nt_tuning *t, const struct nt_tree *tree, const char *output)
 {
-	struct signalfd_siginfo info;
 	struct nt_error err = { };
-	sigset_t old;
 	int ret;
 
 	nt_state_recover(tree);
 	if (nt_state_store(tree))
 		return NT_REFUSED;
-	t->load.stop_fd = nt_stop_fd(&old);
 	ret = nt_tune(t, &err);
-	if (ret) {
-		ret = nt_ended(t, ret, &err);
-	} else {
-		if (t->kept)
-			nt_state_commit();
-		else
-			nt_state_undo();
-		ret = nt_report(t, output);
-	}
+	if (ret)
+		return nt_ended(t, ret, &err);
+	if (t->kept)
+		nt_state_commit();
+	else
+		nt_state_undo();
+	return nt_report(t, output);
+}
+
+static int nt_tune_locked(struct nt_tuning *t, const struct nt_tree *tree, const char *output)
+{
+	struct signalfd_siginfo info;
+	sigset_t old;
+	int ret;
+
+	t->load.stop_fd = nt_stop_fd(&old);
+	ret = nt_tune_kept(t, tree, output);
 	/* A signal that is still waiting has done what it was for. */
 	while (read(t->load.stop_fd, &info, sizeof(info)) > 0)
 		;

@@ -67,6 +67,17 @@ static void nt_read_section(struct nt_reader *r, const char *line, size_t len)
 			    s->pattern);
 }
 
+/* No text, and nothing for a message on a terminal. */
+static bool nt_has_control(const char *line, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (iscntrl((unsigned char)line[i]) && line[i] != '\t')
+			return true;
+	return false;
+}
+
 /* Like fgets(), for inih. */
 static char *nt_read_line(char *buf, int size, void *data)
 {
@@ -88,8 +99,8 @@ static char *nt_read_line(char *buf, int size, void *data)
 		end--;
 	len = end - line;
 	*buf = '\0';
-	if (memchr(line, '\0', len)) {
-		nt_bad_line(r, "it has a byte 0: this is no text");
+	if (nt_has_control(line, len)) {
+		nt_bad_line(r, "it has a control character: this is no text");
 	} else if (len && (*line == '#' || *line == ';')) {
 		/* A comment, as long as it likes. */
 	} else if (len + 2 >= (size_t)size) {

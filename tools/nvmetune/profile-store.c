@@ -323,22 +323,28 @@ int nt_state_load(struct nt_profile *p)
 	return nt_parse_found(p);
 }
 
-void nt_state_recover(const struct nt_tree *tree)
+void nt_state_settle(const struct nt_tree *now)
 {
 	struct nt_error err;
 	struct nt_profile p;
 	struct nt_plan plan;
 
-	if (!nt_sys_exists(NT_STATE_OLD) || !nt_sys_exists(NT_STATE) || nt_state_load(&p))
+	if (!nt_sys_exists(NT_STATE) || nt_state_load(&p))
 		return;
-	if (!nt_profile_expand(&p, tree, NULL, true, &plan, &err)) {
-		if (!nt_plan_differs(&plan))
-			nt_state_undo();
-		else
+	if (!nt_profile_expand(&p, now, NULL, true, &plan, &err)) {
+		if (nt_plan_differs(&plan))
 			nt_state_commit();
+		else
+			nt_state_undo();
 		nt_plan_clear(&plan);
 	}
 	nt_profile_clear(&p);
+}
+
+void nt_state_recover(const struct nt_tree *tree)
+{
+	if (nt_sys_exists(NT_STATE_OLD))
+		nt_state_settle(tree);
 }
 
 int nt_state_remove(void)

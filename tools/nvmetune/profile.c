@@ -236,6 +236,17 @@ clear:
 
 /* apply and restore */
 
+/* Refused, or made and then found to be otherwise: a look at what is set tells. */
+static void nt_apply_failed(void)
+{
+	struct nt_error err = { };
+	struct nt_tree now = { };
+
+	if (!nt.backend->ops->load(nt.backend, NT_LOAD_PARAMS, &now, &err))
+		nt_state_settle(&now);
+	nt_tree_free(&now);
+}
+
 /* Make the plan true. The state before is kept, if there is anything to do. */
 static int nt_apply_plan(const struct nt_tree *tree, const struct nt_plan *plan, bool keep)
 {
@@ -251,7 +262,7 @@ static int nt_apply_plan(const struct nt_tree *tree, const struct nt_plan *plan,
 		return NT_REFUSED;
 	ret = nt_apply_changes(plan->changes, plan->nr, &changed);
 	if (keep && ret)
-		nt_state_undo();
+		nt_apply_failed();
 	else if (keep)
 		nt_state_commit();
 	return ret;

@@ -131,14 +131,15 @@ int nt_make_parents(const char *path);
  * other applies away until the descriptor that it returns is closed; with @wait it
  * waits for them. -1 after a message. nt_state_recover() comes next: an apply that was
  * killed before it changed anything does not count. nt_state_store() keeps the state of @tree; then
- * nt_state_commit() if the change was made, or nt_state_undo() if it was refused, which
- * brings back what was kept before.
+ * nt_state_commit() if the change was made, or nt_state_undo() if it was not, which brings
+ * back what was kept before. nt_state_settle() is for those who do not know: it compares.
  */
 int nt_state_lock(bool wait);
 void nt_state_recover(const struct nt_tree *tree);
 int nt_state_store(const struct nt_tree *tree);
 void nt_state_commit(void);
 void nt_state_undo(void);
+void nt_state_settle(const struct nt_tree *now);
 int nt_state_load(struct nt_profile *p);
 int nt_state_remove(void);
 

@@ -162,7 +162,8 @@ START_TEST(test_refused)
 	text[8] = '#';
 	ck_assert_int_eq(parse(text), 0);
 	ck_assert_int_eq(nt_profile_parse("[a]\nb\0=1", 8, &p, &err), -1);
-	ck_assert(strstr(err.text, "line 2: it has a byte 0"));
+	ck_assert(strstr(err.text, "line 2: it has a control character") != NULL);
+	assert_refused("[nvme0]\n\033[31mred = 1\n", "line 2: it has a control character");
 }
 END_TEST
 
