@@ -21,6 +21,9 @@
 #define NT_SYSFS	"/sys/kernel/nvmetune"
 #define NT_DEBUGFS	"/sys/kernel/debug/nvmetune"
 
+/* In a recorded tree: its values have been set, by this process or one before. */
+#define NT_SYSFS_CHANGED	NT_SYSFS "/.changed"
+
 /* As drivers/nvmetune does it: buckets end at powers of two less one. */
 #define NT_MAX_BUCKETS	32
 
@@ -116,8 +119,9 @@ static void nt_take_range(struct nt_param *param, char *range)
 
 static void nt_take_values(struct nt_param *param, const char *text, const char *in_force)
 {
-	nt_param_set_text(param, text, in_force);
 	param->inherit = !strcmp(text, "inherit");
+	/* Its own value holds: what a recorded tree has of that may be older. */
+	nt_param_set_text(param, text, param->inherit ? in_force : NULL);
 	if (!nt_param_parse(param, param->in_force, &param->num))
 		param->num = 0;
 }
@@ -392,6 +396,17 @@ static const char *nt_why(int code)
 	}
 }
 
+static void nt_mark_changed(struct nt_sysfs *s)
+{
+	char *path = nt_sys_path(NT_SYSFS_CHANGED);
+	int fd = *nt.root ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644) : -1;
+
+	s->changed = true;
+	if (fd >= 0)
+		close(fd);
+	free(path);
+}
+
 static int nt_sysfs_set(struct nt_backend *b, const struct nt_change *changes, size_t nr,
 			struct nt_error *err)
 {
@@ -400,7 +415,7 @@ static int nt_sysfs_set(struct nt_backend *b, const struct nt_change *changes, s
 	size_t i;
 	int ret = 0;
 
-	nt_sysfs(b)->changed = true;
+	nt_mark_changed(nt_sysfs(b));
 	for (i = 0; i < nr; i++) {
 		c = &changes[i];
 		before[i] = nt_sys_read("%s/%s/%s", NT_SYSFS, c->object, c->name);
@@ -459,5 +474,7 @@ struct nt_backend *nt_sysfs_open(struct nt_error *err)
 	s = nt_alloc(sizeof(*s));
 	s->b.ops = &nt_sysfs_ops;
 	s->debugfs = nt_open_dir(NT_DEBUGFS);
+	s->changed = *nt.root;
+	s->changed = *nt.root && nt_sys_exists(NT_SYSFS_CHANGED);
 	return &s->b;
 }
