@@ -43,6 +43,7 @@ const struct nt_cmd nt_cmds[] = {
 	}, {
 		.name = "stat", .args = "[OBJECT] [NAME]...",
 		.help = "counters and histograms",
+		.changes = true,
 		.complete = { NT_COMPLETE_OBJECT },
 		.opts = nt_opts_stat, .run = nt_run_stat,
 	}, {
@@ -397,6 +398,8 @@ static int nt_run(int argc, char **argv)
 	first = optind;
 	if (p->help || p->version) {
 		cmd = nt_find_cmd(p->help ? "help" : "version");
+		argc = first;
+		p->help = false;
 	} else if (first == argc) {
 		ret = nt_fail(NT_USAGE, "which verb? nvmetune --help lists them");
 		goto free;
@@ -416,7 +419,9 @@ static int nt_run(int argc, char **argv)
 	}
 	nt.cmd = cmd;
 	if (p->help) {
-		ret = nt_help(strcmp(cmd->name, "help") ? cmd : NULL);
+		/* The document is of the verb help. */
+		nt.cmd = nt_find_cmd("help");
+		ret = nt_help(cmd);
 	} else if (nt.dry_run && !cmd->changes) {
 		ret = nt_fail(NT_USAGE, "%s changes nothing: it takes no -n", cmd->name);
 	} else {
