@@ -97,7 +97,7 @@ const struct nt_cmd nt_cmds[] = {
 		.help = "CPUs, nice and affinity scope of queues' workqueues",
 		.changes = true,
 		.complete = { NT_COMPLETE_OBJECT, NT_COMPLETE_WORDS },
-		.words = "cpumask= nice= affinity_scope= affinity_strict=",
+		.words = "cpus= cpumask= nice= affinity_scope= affinity_strict= max_active=",
 		.opts = nt_opts_wq, .run = nt_run_wq,
 	}, {
 		.name = "completion", .args = "bash|zsh",

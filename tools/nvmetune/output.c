@@ -281,6 +281,8 @@ json_object *nt_json_param(const struct nt_param *param)
 	json_object_object_add(o, "inherited", json_object_new_boolean(param->inherit));
 	json_object_object_add(o, "read_only", json_object_new_boolean(param->read_only));
 	json_object_object_add(o, "inheritable", json_object_new_boolean(param->inheritable));
+	if (*param->help)
+		json_object_object_add(o, "help", json_object_new_string(param->help));
 	if (!param->described)
 		return o;
 	json_object_object_add(o, "type", json_object_new_string(nt_type_name(param->type)));
@@ -288,7 +290,6 @@ json_object *nt_json_param(const struct nt_param *param)
 	json_object_object_add(o, "applies",
 			       json_object_new_string(nt_applies_name(param->applies)));
 	nt_json_range(o, param);
-	json_object_object_add(o, "help", json_object_new_string(param->help));
 	return o;
 }
 

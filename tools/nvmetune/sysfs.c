@@ -474,7 +474,6 @@ struct nt_backend *nt_sysfs_open(struct nt_error *err)
 	s = nt_alloc(sizeof(*s));
 	s->b.ops = &nt_sysfs_ops;
 	s->debugfs = nt_open_dir(NT_DEBUGFS);
-	s->changed = *nt.root;
 	s->changed = *nt.root && nt_sys_exists(NT_SYSFS_CHANGED);
 	return &s->b;
 }
