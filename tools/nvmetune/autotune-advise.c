@@ -89,14 +89,16 @@ static void nt_sum_queue(struct nt_advisor *a, const struct nt_object *q)
 
 static void nt_advise_mode(struct nt_advisor *a)
 {
+	static const char unbounded[] =
+		"all DMA of this device bounces, and its copies are made in interrupts without a bound";
+	static const char needless[] =
+		"this device's DMA does not bounce as a whole: each hand-over costs and saves little";
 	const char *mode = nt_value(a->ctrl, "defer_mode");
 
 	if (nt_fact(a->ctrl, "bounces") && !strcmp(mode, "off"))
-		nt_propose(a, "defer_mode", nt_strdup("auto"),
-			   nt_strdup("all DMA of this device bounces, and its copies are made in interrupts without a bound"));
+		nt_propose(a, "defer_mode", nt_strdup("auto"), nt_strdup(unbounded));
 	if (!nt_fact(a->ctrl, "bounces") && !strcmp(mode, "on"))
-		nt_propose(a, "defer_mode", nt_strdup("auto"),
-			   nt_strdup("this device's DMA does not bounce as a whole: each hand-over costs and saves little"));
+		nt_propose(a, "defer_mode", nt_strdup("auto"), nt_strdup(needless));
 }
 
 static void nt_advise_lanes(struct nt_advisor *a)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What the figures of autotune say. Runs come in pairs, old and new after each other,
- * so that what drifts drifts in both. Nothing is assumed of how figures are spread: if
+ * so that a drift is in both. Nothing is assumed of how figures are spread: if
  * old and new were the same, each pair could as well be the other way round.
  */
 #include <math.h>

@@ -22,12 +22,14 @@
 
 /* Disks */
 
-static bool nt_is_disk_of(const char *name, const char *ctrl)
+/* nvme0n1, or with multipath the path nvme3c0n1, with the subsystem's number first. */
+static bool nt_is_disk(const char *name, const char *ctrl)
 {
 	size_t len = strlen(ctrl);
 
-	/* nvme0n1, or with multipath the path nvme0c0n1. */
-	return !strncmp(name, ctrl, len) && (name[len] == 'n' || name[len] == 'c');
+	if (strncmp(name, "nvme", 4))
+		return false;
+	return (!strncmp(name, ctrl, len) && name[len] == 'n') || strchr(name + 4, 'c');
 }
 
 /* nvme0c0n1 is a path to the disk nvme0n1, which has the statistics. */
@@ -56,9 +58,7 @@ char **nt_load_disks(struct nt_object **ctrls, size_t nr)
 	for (i = 0; i < nr; i++) {
 		names = nt_sys_list("/sys/class/nvme/%s", ctrls[i]->name);
 		for (j = 0; names && names[j]; j++) {
-			/* In a subsystem paths have the number of the subsystem. */
-			if (strncmp(names[j], "nvme", 4) ||
-			    (!nt_is_disk_of(names[j], ctrls[i]->name) && !strchr(names[j] + 4, 'c')))
+			if (!nt_is_disk(names[j], ctrls[i]->name))
 				continue;
 			disk = nt_disk_name(names[j]);
 			if (!nt_sys_exists("/sys/block/%s/stat", disk) ||

@@ -255,9 +255,14 @@ static void nt_print_report(const struct nt_tuning *t)
 	nt_table_print(table, stdout);
 	if (t->total.pairs)
 		nt_print_figures(t);
-	printf("\n%s\n", t->kept ? "Kept: it is better than what was before by more than the noise." :
-	       t->total.pairs ? "Not kept: together, the changes are no gain beyond the noise; what was before is set." :
-	       "Nothing was better by more than the noise; what was before is set.");
+	if (t->kept)
+		printf("\nKept: it is better than what was before by more than the noise.\n");
+	else if (t->total.pairs)
+		printf("\nNot kept: together, the changes are no gain beyond the noise.\n");
+	else
+		printf("\nNothing was better by more than the noise.\n");
+	if (!t->kept)
+		printf("What was before is set.\n");
 }
 
 static json_object *nt_json_trial(const struct nt_tuning *t, const struct nt_trial *trial)

@@ -313,10 +313,10 @@ void nt_state_undo(void)
 int nt_state_load(struct nt_profile *p)
 {
 	*p = (struct nt_profile){ .text = nt_sys_read(NT_STATE) };
+	if (!p->text && errno == ENOENT)
+		return nt_fail(NT_USAGE, "nothing to go back to: no profile was applied since boot, or restore was done");
 	if (!p->text)
-		return errno == ENOENT ?
-			nt_fail(NT_USAGE, "nothing to go back to: no profile was applied since boot, or restore was done") :
-			nt_fail(NT_REFUSED, "cannot read " NT_STATE ": %s", strerror(errno));
+		return nt_fail(NT_REFUSED, "cannot read " NT_STATE ": %s", strerror(errno));
 	p->name = nt_strdup(NT_STATE);
 	p->origin = nt_sys_path(NT_STATE);
 	p->skip_unknown = true;

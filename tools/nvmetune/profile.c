@@ -16,7 +16,8 @@
 enum { NT_SAVE_OBJECT, NT_SAVE_FORCE };
 
 const struct nt_opt nt_opts_save[] = {
-	{ "object", 'o', "PATTERN", "only these objects and what is below them", NT_COMPLETE_OBJECT },
+	{ "object", 'o', "PATTERN", "only these objects and what is below them",
+	  NT_COMPLETE_OBJECT },
 	{ "force", 'f', NULL, "replace FILE if there is one" },
 	{ }
 };
@@ -24,7 +25,8 @@ const struct nt_opt nt_opts_save[] = {
 enum { NT_DIFF_OBJECT, NT_DIFF_SKIP };
 
 const struct nt_opt nt_opts_diff[] = {
-	{ "object", 'o', "PATTERN", "only these objects and what is below them", NT_COMPLETE_OBJECT },
+	{ "object", 'o', "PATTERN", "only these objects and what is below them",
+	  NT_COMPLETE_OBJECT },
 	{ "skip-unknown", 's', NULL, "pass over parameters that this kernel lacks" },
 	{ }
 };
@@ -507,10 +509,20 @@ static int nt_show_profile(const char *name)
 	return NT_OK;
 }
 
+static void nt_list_profile(const struct nt_profile *p, struct nt_table *t)
+{
+	if (nt.json)
+		nt_json_item(nt_json_profile(p, false));
+	else if (nt.quiet)
+		puts(p->name);
+	else
+		nt_table_row(t, (const char *[]){ p->name, p->origin, p->description });
+}
+
 static int nt_list_profiles(void)
 {
 	static const char *const headers[] = { "PROFILE", "FROM", "FOR" };
-	struct nt_table *t = nt.json ? NULL : nt_table_new(headers, NT_ARRAY_SIZE(headers));
+	struct nt_table *t = NULL;
 	char **names = nt_profile_names();
 	struct nt_profile p;
 	int ret = NT_OK;
@@ -518,22 +530,21 @@ static int nt_list_profiles(void)
 
 	if (nt.json)
 		nt_json_begin(NULL, "profiles");
+	else if (!nt.quiet)
+		t = nt_table_new(headers, NT_ARRAY_SIZE(headers));
 	for (i = 0; names[i]; i++) {
 		/* One that is wrong is said, and the others are listed. */
 		if (nt_profile_load(names[i], &p)) {
 			ret = NT_USAGE;
 			continue;
 		}
-		if (nt.json)
-			nt_json_item(nt_json_profile(&p, false));
-		else
-			nt_table_row(t, (const char *[]){ p.name, p.origin, p.description });
+		nt_list_profile(&p, t);
 		nt_profile_clear(&p);
 	}
 	nt_strv_free(names);
 	if (nt.json)
 		nt_json_end();
-	else
+	else if (t)
 		nt_table_print(t, stdout);
 	return ret;
 }

@@ -43,8 +43,8 @@ END_TEST
 START_TEST(test_weigh)
 {
 	static const double better[] = { .10, .11, .09, .10, .12, .10 };
-	static const double one_lost[] = { .10, .11, .09, .10, .12, -.01 };
-	static const double two_lost[] = { .10, .11, -.09, .10, .12, -.10 };
+	static const double one_lost[] = { .10, .11, .09, .10, .12, -0.01 };
+	static const double two_lost[] = { .10, .11, -0.09, .10, .12, -0.10 };
 	static const double small[] = { .010, .011, .009, .010, .012, .010 };
 	double worse[6];
 	struct nt_evidence ev;
@@ -101,11 +101,12 @@ START_TEST(test_hopeless)
 
 	for (signs = 0; signs < 64; signs++) {
 		for (i = 0; i < 6; i++)
-			gains[i] = signs >> i & 1 ? -.001 : .5;
+			gains[i] = signs >> i & 1 ? -0.001 : .5;
 		nt_weigh(gains, 6, 0, &ev);
 		for (done = 0; done <= 6; done++)
 			if (nt_hopeless(gains, done, 6))
-				ck_assert_msg(ev.confidence < NT_CONFIDENCE, "%u at %zu", signs, done);
+				ck_assert_msg(ev.confidence < NT_CONFIDENCE, "%u at %zu", signs,
+					      done);
 		if (__builtin_popcount(signs) > 1)
 			ck_assert(nt_hopeless(gains, 6, 6));
 	}
@@ -444,7 +445,8 @@ END_TEST
 START_TEST(test_job)
 {
 	struct nt_load load = { .seconds = 2.5, .warmup = .5 };
-	char *job = nt_load_job("; mine\n[global]\nruntime=100\n[a]\nrw=read\n [b]\nrw=write", &load);
+	char *job = nt_load_job("; mine\n[global]\nruntime=100\n[a]\nrw=read\n [b]\nrw=write",
+				&load);
 
 	ck_assert_str_eq(job,
 			 "; mine\n[global]\nruntime=100\n"
