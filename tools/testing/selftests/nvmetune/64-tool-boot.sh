@@ -39,9 +39,16 @@ END
 unshare --pid --fork --mount-proc --kill-child=KILL \
 	/lib/systemd/systemd --system --unit=selftest.target --log-target=kmsg > "$tmp/systemd" 2>&1 &
 systemd=$!
-up() {
-	systemctl is-active --quiet systemd-udevd.service 2> /dev/null
+
+# inside COMMAND...: systemd talks to nobody whose PID it does not see
+inside() {
+	nsenter --target "$(pgrep -P $systemd)" --pid --mount -- "$@"
 }
+
+up() {
+	inside systemctl is-active --quiet systemd-udevd.service 2> /dev/null
+}
+
 wait_for 60 up || die "systemd does not come up: $(tail -n 5 "$tmp/systemd")"
 ok "systemd and udevd run"
 
@@ -73,7 +80,7 @@ remove
 appear
 soon 30 "the controller that appears has its settings, and its queues" applied
 same "another controller is left as it was" "$kept" "$(state | grep "^$other/")"
-systemctl --no-pager list-units --all 'nvmetune-apply@*' | sed 's/^/# /' | head -n 5
+inside systemctl --no-pager list-units --all 'nvmetune-apply@*' | sed 's/^/# /' | head -n 5
 
 # What an operator sets later stays, and a second appearance brings the profile again.
 echo 3 > "$tune/$ctrl/defer_lanes"
@@ -85,7 +92,7 @@ soon 30 "once more, when it appears again" applied
 
 # What was there before: by the instance "all".
 echo inherit > "$tune/$other/defer_lanes"
-check "the instance for all starts" systemctl start nvmetune-apply@all
+check "the instance for all starts" inside systemctl start nvmetune-apply@all
 check "and reaches what was there before" grep -qx 4 "$tune/$other/defer_lanes"
 
 kill -KILL $systemd
