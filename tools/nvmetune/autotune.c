@@ -134,25 +134,32 @@ static int nt_take_ctrls(struct nt_tuning *t, const struct nt_tree *tree, const 
 		       pattern);
 }
 
+static bool nt_tunes(const struct nt_tuning *t, const struct nt_object *ctrl)
+{
+	size_t i;
+
+	for (i = 0; i < t->nr_ctrls; i++)
+		if (t->ctrls[i] == ctrl)
+			return true;
+	return false;
+}
+
 /* A queue with a value of its own does not follow its controller: one line says so. */
 static void nt_warn_own(const struct nt_tuning *t, const struct nt_tree *tree)
 {
 	const struct nt_param *param, *first = NULL;
 	const struct nt_object *obj, *first_obj = NULL;
-	size_t i, j, k, nr = 0;
+	size_t i, j, nr = 0;
 
 	for (i = 0; i < tree->nr; i++) {
 		obj = tree->objects[i];
-		for (j = 0; j < t->nr_ctrls; j++) {
-			for (k = 0; obj->parent == t->ctrls[j] && k < t->search.nr; k++) {
-				param = nt_object_param(obj, t->search.coords[k].name);
-				if (!param || !param->inheritable || param->inherit)
-					continue;
-				if (!nr++) {
-					first = param;
-					first_obj = obj;
-				}
-			}
+		for (j = 0; nt_tunes(t, obj->parent) && j < t->search.nr; j++) {
+			param = nt_object_param(obj, t->search.coords[j].name);
+			if (!param || !param->inheritable || param->inherit)
+				continue;
+			nr++;
+			first = first ? first : param;
+			first_obj = first_obj ? first_obj : obj;
 		}
 	}
 	if (nr && !nt.quiet)

@@ -23,6 +23,8 @@ static const char *const nt_profile_dirs[] = {
 #define NT_STATE	NT_STATE_DIR "/before" NT_SUFFIX
 /* What NT_STATE was, until it is known whether the kernel accepts. */
 #define NT_STATE_OLD	NT_STATE_DIR "/before.old"
+/* One name, as who has the lock writes it alone: who is killed leaves no more than one. */
+#define NT_STATE_NEW	NT_STATE_DIR "/before.new"
 
 /* Files */
 
@@ -75,21 +77,29 @@ static int nt_write_synced(int fd, const char *text)
 	return close(fd);
 }
 
+/* Put @text where @path is by way of @fd, the new file @temp. */
+static int nt_replace(const char *path, const char *text, int fd, const char *temp)
+{
+	int saved;
+
+	if (fd < 0)
+		return -1;
+	if (!nt_write_synced(fd, text) && !rename(temp, path))
+		return nt_sync_dir(path);
+	saved = errno;
+	unlink(temp);
+	errno = saved;
+	return -1;
+}
+
 int nt_write_atomic(const char *path, const char *text)
 {
 	char *temp = nt_printf("%s.XXXXXX", path);
-	int fd = mkostemp(temp, O_CLOEXEC), saved;
+	int ret = nt_replace(path, text, mkostemp(temp, O_CLOEXEC), temp), saved = errno;
 
-	if (fd >= 0 && !nt_write_synced(fd, text) && !rename(temp, path)) {
-		free(temp);
-		return nt_sync_dir(path);
-	}
-	saved = errno;
-	if (fd >= 0)
-		unlink(temp);
 	free(temp);
 	errno = saved;
-	return -1;
+	return ret;
 }
 
 int nt_make_parents(const char *path)
@@ -275,6 +285,17 @@ int nt_state_lock(bool wait)
 	return -1;
 }
 
+static int nt_state_write(const char *path, const char *text)
+{
+	char *new = nt_sys_path(NT_STATE_NEW);
+	int fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int ret = nt_replace(path, text, fd, new), saved = errno;
+
+	free(new);
+	errno = saved;
+	return ret;
+}
+
 int nt_state_store(const struct nt_tree *tree)
 {
 	char *path = nt_sys_path(NT_STATE), *old = nt_sys_path(NT_STATE_OLD);
@@ -282,7 +303,7 @@ int nt_state_store(const struct nt_tree *tree)
 	int ret;
 
 	unlink(old);
-	ret = link(path, old) && errno != ENOENT ? -1 : nt_write_atomic(path, text);
+	ret = link(path, old) && errno != ENOENT ? -1 : nt_state_write(path, text);
 	if (ret)
 		nt_state_failed();
 	free(text);
