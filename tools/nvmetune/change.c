@@ -29,6 +29,13 @@ static struct nt_backend *nt_open_any(struct nt_error *err)
 	return nt_sysfs_open(err);
 }
 
+bool nt_try_open(struct nt_error *err)
+{
+	if (!nt.backend)
+		nt.backend = nt_open_any(err);
+	return nt.backend;
+}
+
 int nt_open(void)
 {
 	struct nt_error err = { };
@@ -37,8 +44,7 @@ int nt_open(void)
 		return NT_OK;
 	if (*nt.root && nt.backend_name && strcmp(nt.backend_name, "sysfs"))
 		return nt_fail(NT_USAGE, "--root reads files: it goes with --backend=sysfs only");
-	nt.backend = nt_open_any(&err);
-	return nt.backend ? NT_OK : nt_fail_err(&err);
+	return nt_try_open(&err) ? NT_OK : nt_fail_err(&err);
 }
 
 int nt_load(unsigned int what, struct nt_tree *tree)
@@ -96,7 +102,8 @@ int nt_select(const struct nt_tree *tree, const char *pattern, struct nt_object 
 	if (*nr)
 		return NT_OK;
 	if (!tree->nr)
-		return nt_fail(NT_USAGE, "no object '%s': there is none at all: is an NVMe drive bound to the nvme driver?",
+		return nt_fail(NT_USAGE,
+			       "no object '%s': there is none at all: is an NVMe drive bound to the nvme driver?",
 			       pattern);
 	there = nt_some_objects(tree);
 	nt_fail(NT_USAGE, "no object '%s': there is %s; nvmetune list shows all", pattern, there);

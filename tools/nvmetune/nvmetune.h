@@ -151,6 +151,8 @@ void nt_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Open the backend, if it is not yet, and load. NT_OK, or the exit status. */
 int nt_open(void);
+/* The same without a message, for who goes on without. */
+bool nt_try_open(struct nt_error *err);
 int nt_load(unsigned int what, struct nt_tree *tree);
 /*
  * The objects that @pattern matches, to be freed by the caller. NT_OK with one at

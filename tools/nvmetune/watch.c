@@ -42,16 +42,11 @@ const char *nt_timestamp(char buf[32])
 
 /* Looks */
 
-int nt_look_take(unsigned int what, struct nt_look *look)
+void nt_look_system(struct nt_look *look)
 {
 	char *text;
-	int ret;
 
-	*look = (struct nt_look){ };
-	ret = nt_load(what & (NT_LOAD_PARAMS | NT_LOAD_STATS), &look->tree);
 	look->at = nt_clock();
-	if (ret || !(what & NT_LOAD_SYSTEM))
-		return ret;
 	text = nt_sys_read("/proc/stat");
 	if (text)
 		look->nr_cpus = nt_cpus_parse(text, &look->cpus);
@@ -60,7 +55,18 @@ int nt_look_take(unsigned int what, struct nt_look *look)
 	if (text)
 		look->nr_irqs = nt_irqs_parse(text, &look->irqs);
 	free(text);
-	return NT_OK;
+}
+
+int nt_look_take(unsigned int what, struct nt_look *look)
+{
+	int ret;
+
+	*look = (struct nt_look){ };
+	ret = nt_load(what & (NT_LOAD_PARAMS | NT_LOAD_STATS), &look->tree);
+	look->at = nt_clock();
+	if (!ret && (what & NT_LOAD_SYSTEM))
+		nt_look_system(look);
+	return ret;
 }
 
 void nt_look_free(struct nt_look *look)

@@ -80,6 +80,8 @@ struct nt_look {
 #define NT_LOAD_SYSTEM	4	/* beside NT_LOAD_*: CPUs and interrupts, too */
 
 int nt_look_take(unsigned int what, struct nt_look *look);
+/* Only CPUs and interrupts. */
+void nt_look_system(struct nt_look *look);
 void nt_look_free(struct nt_look *look);
 /*
  * The largest share of time, 0 to 1, that one of the CPUs in @list has spent in
