@@ -166,7 +166,7 @@ static char *nt_find_profile(const char *name, char **origin)
 		}
 	}
 	b = nt_find_builtin(name);
-	*origin = nt_strdup("built in");
+	*origin = nt_strdup(NT_BUILT_IN);
 	return b ? nt_strdup(b->text) : NULL;
 }
 

@@ -73,6 +73,12 @@ static json_object *nt_json_strings(char **strings, size_t nr)
 	return list;
 }
 
+/* What a message calls it: the file, where there is one. */
+static const char *nt_label(const struct nt_profile *p)
+{
+	return strcmp(p->origin, NT_BUILT_IN) ? p->origin : p->name;
+}
+
 void nt_plan_tell(const struct nt_profile *p, const struct nt_plan *plan, json_object *o)
 {
 	size_t i;
@@ -89,9 +95,10 @@ void nt_plan_tell(const struct nt_profile *p, const struct nt_plan *plan, json_o
 	if (nt.quiet)
 		return;
 	for (i = 0; i < plan->nr_unmatched; i++)
-		nt_warn("%s: [%s] matches no object", p->origin, plan->unmatched[i]);
+		nt_warn("%s: [%s] matches no object", nt_label(p), plan->unmatched[i]);
 	for (i = 0; i < plan->nr_skipped; i++)
-		nt_warn("%s: skipped, not in this kernel: %s", p->origin, plan->skipped[i]);
+		nt_warn("%s: skipped, not in this kernel: %s", nt_label(p),
+			plan->skipped[i]);
 }
 
 /* Of @tree, what @p says; a message and the exit status, if that is wrong. */
@@ -102,7 +109,7 @@ static int nt_make_plan(const struct nt_profile *p, const struct nt_tree *tree,
 
 	if (!nt_profile_expand(p, tree, only, skip_unknown, plan, &err))
 		return NT_OK;
-	return nt_fail(NT_USAGE, "%s: %s", p->origin, err.text);
+	return nt_fail(NT_USAGE, "%s: %s", nt_label(p), err.text);
 }
 
 /* save */

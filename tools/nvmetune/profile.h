@@ -7,6 +7,9 @@
 
 #include "nvmetune.h"
 
+/* The origin of profiles that come with the tool. */
+#define NT_BUILT_IN	"built in"
+
 /**
  * struct nt_profile_section - objects that settings are for
  * @pattern: what they match
@@ -34,7 +37,7 @@ struct nt_profile_setting {
 /**
  * struct nt_profile - a profile as read
  * @name: as it was asked for
- * @origin: its file, or "built in"
+ * @origin: its file, "standard input" or NT_BUILT_IN
  * @text: the file's contents
  * @description: a phrase, "" if there is none
  * @skip_unknown: parameters that no object has are passed over
