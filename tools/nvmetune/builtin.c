@@ -30,7 +30,7 @@ static const char nt_confidential_vm[] =
 "defer_mode = inherit\n";
 
 static const char nt_numa_throughput[] =
-"description = large machines: more workers, larger pieces, pools of the queue's own\n"
+"description = large machines: more workers, larger pieces, pools on the node of the queue\n"
 "skip_unknown = yes\n"
 "\n"
 "[nvme]\n"
@@ -43,9 +43,8 @@ static const char nt_numa_throughput[] =
 "defer_lane_bytes = 2M\n"
 "defer_backlog_bytes = 64M\n"
 "\n"
-"# From the next reset of a controller on.\n"
-"[nvme[0-9]*/q*]\n"
-"pool = private\n";
+"# From the next reset of a controller on. Where memory does not matter, private.\n"
+"pool = node\n";
 
 static const char nt_low_latency[] =
 "description = what else runs on the interrupts' CPUs waits least; costs some throughput\n"
