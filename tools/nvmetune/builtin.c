@@ -67,10 +67,10 @@ static const char nt_vfio_large_memory[] =
 "skip_unknown = yes\n"
 "\n"
 "[vfio_type1]\n"
-"resched_bytes = 64M\n"
+"resched_bytes = 16M\n"
 "\n"
 "[iommufd]\n"
-"resched_bytes = 64M\n";
+"resched_bytes = 16M\n";
 
 const struct nt_builtin nt_builtins[] = {
 	{ "confidential-vm", nt_confidential_vm },
