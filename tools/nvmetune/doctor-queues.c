@@ -490,10 +490,41 @@ static void nt_look_oldest(struct nt_doctor *d)
 	}
 }
 
+/**
+ * struct nt_pressure - what a controller's queues have deferred and not deferred
+ * @ctrl: the controller, NULL: none yet
+ * @queues: those with much of what was not
+ * @kept: was to be deferred and was not
+ * @deferred: was
+ */
+struct nt_pressure {
+	const struct nt_object *ctrl;
+	struct nt_names queues;
+	uint64_t kept;
+	uint64_t deferred;
+};
+
+static void nt_tell_pressure(struct nt_doctor *d, struct nt_pressure *p)
+{
+	uint64_t lanes = p->ctrl ? nt_number_of(p->ctrl, "defer_lanes") : 0;
+	char *queues;
+
+	if (!p->queues.nr)
+		return;
+	queues = nt_names_take(&p->queues);
+	nt_found(d, p->ctrl->name,
+		 nt_printf("%s: %" PRIu64 " of %" PRIu64 " requests were completed in the interrupt because the backlog was full or old",
+			   queues, p->kept, p->kept + p->deferred),
+		 lanes < 8 ? nt_printf("nvmetune set %s defer_lanes=%" PRIu64, p->ctrl->name,
+				       lanes < 4 ? 2 * lanes : 8) :
+		 nt_printf("nvmetune wq %s cpus=LIST, with more CPUs", p->ctrl->name));
+	free(queues);
+}
+
 static void nt_look_pressure(struct nt_doctor *d)
 {
-	uint64_t pressure, deferred;
-	const struct nt_object *ctrl;
+	struct nt_pressure p = { };
+	uint64_t kept, deferred;
 	size_t i;
 
 	if (!nt_need_stats(d))
@@ -501,20 +532,19 @@ static void nt_look_pressure(struct nt_doctor *d)
 	for (i = 0; i < d->now.tree.nr; i++) {
 		const struct nt_object *obj = d->now.tree.objects[i];
 
-		pressure = nt_stat_of(obj, "irq_pressure") + nt_stat_of(obj, "softirq_pressure");
+		if (obj->parent != p.ctrl) {
+			nt_tell_pressure(d, &p);
+			p = (struct nt_pressure){ .ctrl = obj->parent };
+		}
+		kept = nt_stat_of(obj, "irq_pressure") + nt_stat_of(obj, "softirq_pressure");
 		deferred = nt_stat_of(obj, "irq_deferred") + nt_stat_of(obj, "softirq_deferred");
-		ctrl = obj->parent;
-		if (!ctrl || pressure < 100 || pressure < (pressure + deferred) / 20)
+		if (!p.ctrl || kept < 100 || kept < (kept + deferred) / 20)
 			continue;
-		nt_found(d, obj->name,
-			 nt_printf("%" PRIu64 " of %" PRIu64 " requests were completed in the interrupt because the backlog was full",
-				   pressure, pressure + deferred),
-			 nt_number_of(ctrl, "defer_lanes") < 8 ?
-			 nt_printf("nvmetune set %s defer_lanes=%" PRIu64, ctrl->name,
-				   nt_number_of(ctrl, "defer_lanes") < 4 ?
-				   2 * nt_number_of(ctrl, "defer_lanes") : 8) :
-			 nt_printf("nvmetune wq %s cpus=LIST with more CPUs", obj->name));
+		nt_names_add(&p.queues, obj->name);
+		p.kept += kept;
+		p.deferred += deferred;
 	}
+	nt_tell_pressure(d, &p);
 }
 
 const struct nt_rule nt_rules_queues[] = {

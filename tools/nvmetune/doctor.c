@@ -211,9 +211,40 @@ static void nt_print_finding(const struct nt_finding *f)
 	printf("  %-*s%s\n\n", NT_INDENT - 2, "mend:", f->mend);
 }
 
+/* What could not be looked at for one reason is one line. */
+static void nt_print_unknown(const struct nt_findings *unknown)
+{
+	size_t i, k;
+
+	for (i = 0; i < unknown->nr; i++) {
+		const char *reason = unknown->list[i].seen;
+
+		for (k = 0; k < i && strcmp(unknown->list[k].seen, reason); k++)
+			;
+		if (k < i)
+			continue;
+		fputs("could not look:", stdout);
+		for (k = i; k < unknown->nr; k++)
+			if (!strcmp(unknown->list[k].seen, reason))
+				printf("%s %s", k > i ? "," : "", unknown->list[k].rule->id);
+		printf(": %s\n", reason);
+	}
+}
+
+/* Whether it could look at all that it wanted to. */
+static bool nt_has_looked(const struct nt_doctor *d, const struct nt_rule *rule)
+{
+	size_t i;
+
+	for (i = 0; i < d->unknown.nr; i++)
+		if (d->unknown.list[i].rule == rule)
+			return false;
+	return true;
+}
+
 static void nt_print_findings(const struct nt_doctor *d, size_t rules)
 {
-	size_t i, nr[3] = { 0 }, k;
+	size_t i, nr[3] = { 0 };
 	int severity;
 
 	for (severity = NT_CRITICAL; severity >= NT_HINT; severity--)
@@ -222,25 +253,12 @@ static void nt_print_findings(const struct nt_doctor *d, size_t rules)
 				nt_print_finding(&d->found.list[i]);
 				nr[severity]++;
 			}
-	/* What could not be looked at for one reason is one line. */
-	for (i = 0; i < d->unknown.nr; i++) {
-		const char *reason = d->unknown.list[i].seen;
-
-		for (k = 0; k < i && strcmp(d->unknown.list[k].seen, reason); k++)
-			;
-		if (k < i)
-			continue;
-		printf("could not look: %s:", reason);
-		for (k = i; k < d->unknown.nr; k++)
-			if (!strcmp(d->unknown.list[k].seen, reason))
-				printf(" %s", d->unknown.list[k].rule->id);
-		putchar('\n');
-	}
+	nt_print_unknown(&d->unknown);
 	if (d->found.nr)
-		nt_say("found: %zu critical, %zu warnings, %zu hints, by %zu rules\n",
-		       nr[NT_CRITICAL], nr[NT_WARNING], nr[NT_HINT], rules);
+		nt_say("%zu rules looked: %zu critical, %zu warning, %zu hint\n", rules,
+		       nr[NT_CRITICAL], nr[NT_WARNING], nr[NT_HINT]);
 	else
-		nt_say("nothing found by %zu rules\n", rules);
+		nt_say("%zu rules looked, and found nothing\n", rules);
 }
 
 static json_object *nt_json_finding(const struct nt_finding *f)
@@ -272,9 +290,7 @@ static void nt_json_findings(const struct nt_doctor *d, int argc, char **args)
 		json_object_array_add(unknown, u);
 	}
 	for (rule = nt_next_rule(NULL); rule; rule = nt_next_rule(rule)) {
-		for (i = 0; i < d->unknown.nr && d->unknown.list[i].rule != rule; i++)
-			;
-		if (i == d->unknown.nr && nt_is_asked(rule, argc, args))
+		if (nt_is_asked(rule, argc, args) && nt_has_looked(d, rule))
 			json_object_array_add(looked, json_object_new_string(rule->id));
 	}
 	json_object_object_add(o, "findings", found);
@@ -338,7 +354,7 @@ int nt_run_doctor(int argc, char **args, const char **values)
 			if (!nt_is_asked(d.rule, argc, args))
 				continue;
 			d.rule->look(&d);
-			rules++;
+			rules += nt_has_looked(&d, d.rule);
 		}
 		if (nt.json)
 			nt_json_findings(&d, argc, args);

@@ -228,6 +228,9 @@ static int nt_monitor_listen(struct nt_monitor *m)
 	if (pfd.fd < 0)
 		return nt_fail_err(&err);
 	ret = nt_monitor_read(m, false);
+	/* For scripts that cause what they want to see. */
+	if (!ret && nt.verbose)
+		nt_warn("listening");
 	while (!ret && !m->done) {
 		ret = poll(&pfd, 1, nt_monitor_wait(m));
 		if (ret < 0 && errno != EINTR)

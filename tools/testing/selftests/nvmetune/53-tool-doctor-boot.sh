@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# what: nvmetune doctor: faults that a guest is booted with, and a pool that a load fills
+# vm: --cpus 4 --append swiotlb=2048,force --append nvme.poll_queues=1 --append isolcpus=managed_irq,domain,1-3 --nvme id=poll,queues=4,backend=mem
+# timeout: 90
+
+# shellcheck source=tools/testing/selftests/nvmetune/lib-tool.sh disable=SC2016,SC2034,SC2154
+. "$(dirname "$0")/lib-tool.sh"
+
+use poll
+wait_for 20 "[ -e $tune/$ctrl/q4 ]" || die "$ctrl has no q4"
+
+doctor() {
+	t -j doctor
+	found=" $(jq -r '[.findings[].id] | unique | join(" ")' <<< "$out") "
+}
+
+found() { # ID WHAT OBJECT SEEN
+	if [[ $found == *" $1 "* ]]; then
+		ok "$1: $2"
+	else
+		not_ok "$1: $2" "found: $found; $(jq -c .could_not_look <<< "$out")"
+	fi
+	says "$1: where, and what was seen" "^$3: .*$4" \
+		"$(jq -r ".findings[] | select(.id == \"$1\") | \"\(.object): \(.seen)\"" <<< "$out")"
+}
+
+doctor
+expect "something is found" 'status == 3'
+found polled-queues "a queue that is polled" "$ctrl" "$ctrl/q4"
+found isolated-cpus "queues whose CPUs are all isolated" "$ctrl" "$ctrl/q"
+found backlog-exceeds-pool "a pool that the backlog can fill" nvme 'defer_backlog_bytes=32 MiB of nvme'
+full=0
+[[ $found != *" swiotlb-high-water "* ]] || full=1
+expect "the pool was not full yet" 'full == 0'
+mode on "$ctrl"
+check "written" fill "$dev" 0 32m
+check "verified" verify "$dev" 0 32m libaio --bsrange=128k-128k
+settle "$ctrl"
+if [ -e /sys/kernel/debug/swiotlb/io_tlb_used_hiwater ]; then
+	doctor
+	found swiotlb-high-water "a load has filled the pool" swiotlb 'slots of the bounce pool'
+	says "with the pool's size doubled as what mends it" "swiotlb=$((2 * $(< /sys/kernel/debug/swiotlb/io_tlb_nslabs)))" \
+		"$(jq -r '.findings[] | select(.id == "swiotlb-high-water").mend' <<< "$out")"
+else
+	skip "swiotlb-high-water" "this kernel does not say how much was in use"
+fi
