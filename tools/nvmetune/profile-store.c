@@ -158,7 +158,7 @@ static char *nt_find_profile(const char *name, char **origin)
 		*origin = nt_strdup(strcmp(name, "-") ? name : "standard input");
 		return nt_read_path(name);
 	}
-	for (i = 0; i < NT_ARRAY_SIZE(nt_profile_dirs); i++) {
+	for (i = 0; *name && i < NT_ARRAY_SIZE(nt_profile_dirs); i++) {
 		text = nt_sys_read("%s/%s" NT_SUFFIX, nt_profile_dirs[i], name);
 		if (text || errno != ENOENT) {
 			*origin = nt_printf("%s/%s" NT_SUFFIX, nt_profile_dirs[i], name);
@@ -167,7 +167,10 @@ static char *nt_find_profile(const char *name, char **origin)
 	}
 	b = nt_find_builtin(name);
 	*origin = nt_strdup(NT_BUILT_IN);
-	return b ? nt_strdup(b->text) : NULL;
+	if (b)
+		return nt_strdup(b->text);
+	errno = ENOENT;
+	return NULL;
 }
 
 static int nt_parse_found(struct nt_profile *p)

@@ -232,6 +232,30 @@ START_TEST(test_finds)
 }
 END_TEST
 
+START_TEST(test_json)
+{
+	char *path = path_of("/json");
+	json_object *o, *value;
+
+	put_fio(lanes_help);
+	nt.json = true;
+	ck_assert_ptr_nonnull(freopen(path, "w", stdout));
+	ck_assert_int_eq(tune("defer_lanes"), NT_OK);
+	o = json_object_from_file(path);
+	ck_assert_ptr_nonnull(o);
+	ck_assert(json_object_object_get_ex(o, "kept", &value) && json_object_get_boolean(value));
+	/* 1000 to 1500, exactly. */
+	ck_assert(json_object_object_get_ex(o, "total", &value));
+	value = json_object_object_get(value, "gain_percent");
+	ck_assert_double_eq_tol(json_object_get_double(value), 50, 1e-6);
+	ck_assert(json_object_object_get_ex(o, "after", &value));
+	value = json_object_object_get(json_object_object_get(value, "iops"), "median");
+	ck_assert_double_eq_tol(json_object_get_double(value), 1500, 1e-6);
+	json_object_put(o);
+	free(path);
+}
+END_TEST
+
 START_TEST(test_nothing_better)
 {
 	ck_assert_int_eq(tune(NULL), NT_OK);
@@ -434,6 +458,7 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, test_finds);
+	tcase_add_test(tcase, test_json);
 	tcase_add_test(tcase, test_nothing_better);
 	tcase_add_test(tcase, test_not_confirmed);
 	tcase_add_test(tcase, test_costs);
