@@ -17,6 +17,7 @@ const char *const nt_goals[] = { "balanced", "throughput", "latency", "interrupt
 
 const char *const nt_verdicts[] = {
 	[NT_KEEP] = "better",
+	[NT_NO_GAIN] = "no clear gain",
 	[NT_IN_NOISE] = "within noise",
 	[NT_WORSE] = "worse",
 	[NT_COSTS_RATE] = "costs throughput",

@@ -64,12 +64,24 @@ static const char *nt_value_trying(struct nt_tuning *t, size_t ctrl, size_t coor
 
 /* Measuring */
 
+const char *nt_trial_value(const struct nt_trial *trial, const char *value, char *buf, size_t size)
+{
+	if (trial->param)
+		return nt_param_show(trial->param, value, buf, size);
+	snprintf(buf, size, "%s", value);
+	return buf;
+}
+
 static void nt_progress(const struct nt_tuning *t, const struct nt_trial *trial, size_t pair)
 {
+	char old[128], new[128];
+
 	if (nt.quiet || nt.json || !isatty(STDERR_FILENO))
 		return;
-	fprintf(stderr, "\r\033[K%s %s -> %s: pair %zu of %zu", trial->name, trial->old,
-		trial->new, pair + 1, t->repeats);
+	nt_trial_value(trial, trial->old, old, sizeof(old));
+	nt_trial_value(trial, trial->new, new, sizeof(new));
+	fprintf(stderr, "\r\033[K%s %s -> %s: pair %zu of at most %zu", trial->name, old, new,
+		pair + 1, t->repeats);
 	fflush(stderr);
 }
 
@@ -94,10 +106,11 @@ static int nt_compare(struct nt_tuning *t, nt_values_fn old, nt_values_fn new,
 		      struct nt_trial *trial, bool all_pairs, struct nt_error *err)
 {
 	double gains[NT_MAX_REPEATS];
+	bool early = false;
 	size_t i;
 	int ret;
 
-	for (i = 0; i < t->repeats; i++) {
+	for (i = 0; i < t->repeats && !early; i++) {
 		nt_progress(t, trial, i);
 		ret = i & 1 ? nt_run_with(t, new, &t->new[i], err) :
 			      nt_run_with(t, old, &t->old[i], err);
@@ -107,21 +120,25 @@ static int nt_compare(struct nt_tuning *t, nt_values_fn old, nt_values_fn new,
 		if (ret)
 			return ret;
 		gains[i] = nt_gain(t->goal, &t->old[i], &t->new[i]);
-		if (!all_pairs && nt_hopeless(gains, i + 1, t->repeats)) {
-			i++;
-			break;
-		}
+		early = !all_pairs && i + 1 < t->repeats && nt_hopeless(gains, i + 1, t->repeats);
 	}
 	trial->pairs = i;
 	trial->verdict = nt_judge(t->goal, t->old, t->new, i, t->least, &trial->ev);
+	if (early)
+		trial->verdict = NT_NO_GAIN;
 	return 0;
 }
 
 static void nt_say_trial(const struct nt_tuning *t, const struct nt_trial *trial)
 {
+	char old[128], new[128];
+
 	nt_progress_end();
-	nt_say("%s %s -> %s: %+.1f %% (%zu pairs): %s\n", trial->name, trial->old, trial->new,
-	       nt_percent(t->goal, trial->ev.gain), trial->pairs, nt_verdicts[trial->verdict]);
+	nt_trial_value(trial, trial->old, old, sizeof(old));
+	nt_trial_value(trial, trial->new, new, sizeof(new));
+	nt_say("%s %s -> %s: %+.1f %% (%zu %s): %s\n", trial->name, old, new,
+	       nt_percent(t->goal, trial->ev.gain), trial->pairs,
+	       trial->pairs == 1 ? "pair" : "pairs", nt_verdicts[trial->verdict]);
 	fflush(stdout);
 }
 
@@ -151,6 +168,7 @@ static struct nt_trial *nt_new_trial(struct nt_tuning *t)
 	trial = &t->trials[t->nr_trials++];
 	*trial = (struct nt_trial){
 		.name = c->name,
+		.param = nt_object_param(t->ctrls[0], c->name),
 		.old = nt_strdup(c->values[c->best]),
 		.new = nt_strdup(c->values[t->search.trying]),
 	};

@@ -231,17 +231,20 @@ static void nt_print_figures(const struct nt_tuning *t)
 static void nt_print_trial(const struct nt_tuning *t, const struct nt_trial *trial,
 			   struct nt_table *table)
 {
-	char *gain = nt_printf("%+.1f %%", nt_percent(t->goal, trial->ev.gain));
-	char *noise = nt_printf("%.1f %%", nt_percent(t->goal, trial->ev.noise));
-	char *confidence = nt_printf("%.0f %%", trial->ev.confidence * 100);
-	char *pairs = nt_printf("%zu", trial->pairs);
+	char gain[32], noise[32] = "", confidence[32] = "", pairs[32], old[128], new[128];
 
-	nt_table_row(table, (const char *[]){ trial->name, trial->old, trial->new, gain, noise,
-					      confidence, pairs, nt_verdicts[trial->verdict] });
-	free(gain);
-	free(noise);
-	free(confidence);
-	free(pairs);
+	snprintf(gain, sizeof(gain), "%+.1f %%", nt_percent(t->goal, trial->ev.gain));
+	/* Of few pairs there is no telling. */
+	if (trial->verdict != NT_NO_GAIN) {
+		snprintf(noise, sizeof(noise), "%.1f %%", nt_percent(t->goal, trial->ev.noise));
+		snprintf(confidence, sizeof(confidence), "%.0f %%", trial->ev.confidence * 100);
+	}
+	snprintf(pairs, sizeof(pairs), "%zu", trial->pairs);
+	nt_table_row(table, (const char *[]){
+		trial->name, nt_trial_value(trial, trial->old, old, sizeof(old)),
+		nt_trial_value(trial, trial->new, new, sizeof(new)), gain, noise, confidence,
+		pairs, nt_verdicts[trial->verdict],
+	});
 }
 
 static void nt_print_report(const struct nt_tuning *t)

@@ -50,7 +50,10 @@ struct nt_evidence {
 
 #define NT_CONFIDENCE	0.95
 
-enum nt_verdict { NT_KEEP, NT_IN_NOISE, NT_WORSE, NT_COSTS_RATE, NT_COSTS_LATENCY, NT_COSTS_IRQ };
+/* NT_NO_GAIN: ended early, so there is nothing to be said of how much. */
+enum nt_verdict {
+	NT_KEEP, NT_NO_GAIN, NT_IN_NOISE, NT_WORSE, NT_COSTS_RATE, NT_COSTS_LATENCY, NT_COSTS_IRQ,
+};
 
 extern const char *const nt_verdicts[];
 
@@ -179,6 +182,7 @@ int nt_load_parse_fio(const char *text, struct nt_sample *sample, struct nt_erro
 /**
  * struct nt_trial - a value that was tried
  * @name: the parameter
+ * @param: its description; NULL: it is about all of them
  * @old: what it was compared with
  * @new: the value
  * @ev: what was found
@@ -187,6 +191,7 @@ int nt_load_parse_fio(const char *text, struct nt_sample *sample, struct nt_erro
  */
 struct nt_trial {
 	const char *name;
+	const struct nt_param *param;
 	char *old;
 	char *new;
 	struct nt_evidence ev;
@@ -231,6 +236,8 @@ struct nt_tuning {
 /* 0: ended as it should; 1: had to stop; -1 with @err set: nt_tune_put_back() then. */
 int nt_tune(struct nt_tuning *t, struct nt_error *err);
 int nt_tune_put_back(struct nt_tuning *t, struct nt_error *err);
+/* A value of a trial for people. */
+const char *nt_trial_value(const struct nt_trial *trial, const char *value, char *buf, size_t size);
 /* A gain for people: per cent, or points of interrupt share. */
 double nt_percent(enum nt_goal goal, double gain);
 
