@@ -103,7 +103,7 @@ int nt_select(const struct nt_tree *tree, const char *pattern, struct nt_object 
 		return NT_OK;
 	if (!tree->nr)
 		return nt_fail(NT_USAGE,
-			       "no object '%s': there is none at all: is an NVMe drive bound to the nvme driver?",
+			       "no object '%s': there is none at all: is a drive bound to nvme?",
 			       pattern);
 	there = nt_some_objects(tree);
 	nt_fail(NT_USAGE, "no object '%s': there is %s; nvmetune list shows all", pattern, there);

@@ -90,7 +90,8 @@ static int nt_words(json_object *list, const char *kind, const char *pattern)
 	int ret;
 
 	if (!objects && strcmp(kind, "names") && strcmp(kind, "settings"))
-		return nt_fail(NT_USAGE, "there are no words '%s': objects, names or settings", kind);
+		return nt_fail(NT_USAGE, "there are no words '%s': objects, names or settings",
+			       kind);
 	ret = nt_load(objects ? 0 : NT_LOAD_PARAMS, &tree);
 	if (ret)
 		return ret;

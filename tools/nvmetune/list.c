@@ -94,34 +94,40 @@ static void nt_list_print(struct nt_object **found, size_t nr)
 	nt_table_print(t, stdout);
 }
 
+static void nt_json_add_text(json_object *o, const char *name, const char *text)
+{
+	if (text && *text)
+		json_object_object_add(o, name, json_object_new_string(text));
+}
+
+static json_object *nt_json_facts(const struct nt_object *obj)
+{
+	json_object *facts = json_object_new_object();
+	size_t i;
+
+	for (i = 0; i < obj->nr_params; i++)
+		if (obj->params[i].read_only)
+			json_object_object_add(facts, obj->params[i].name,
+					       json_object_new_string(obj->params[i].text));
+	return facts;
+}
+
 static void nt_list_json(struct nt_object **found, size_t nr)
 {
-	json_object *o, *facts;
 	char *model, *address;
-	size_t i, p;
+	json_object *o;
+	size_t i;
 
 	nt_json_begin(NULL, "objects");
 	for (i = 0; i < nr; i++) {
 		o = nt_json_object(found[i], 0);
 		model = nt_model(found[i]);
 		address = nt_address(found[i]);
-		if (model)
-			json_object_object_add(o, "model", json_object_new_string(model));
-		if (address)
-			json_object_object_add(o, "address", json_object_new_string(address));
-		if (nt_object_param(found[i], "defer_mode"))
-			json_object_object_add(o, "mode", json_object_new_string(
-						       nt_value(found[i], "defer_mode")));
-		if (*nt_state(found[i]))
-			json_object_object_add(o, "state",
-					       json_object_new_string(nt_state(found[i])));
-		facts = json_object_new_object();
-		for (p = 0; p < found[i]->nr_params; p++)
-			if (found[i]->params[p].read_only)
-				json_object_object_add(facts, found[i]->params[p].name,
-						       json_object_new_string(
-							       found[i]->params[p].text));
-		json_object_object_add(o, "facts", facts);
+		nt_json_add_text(o, "model", model);
+		nt_json_add_text(o, "address", address);
+		nt_json_add_text(o, "mode", nt_value(found[i], "defer_mode"));
+		nt_json_add_text(o, "state", nt_state(found[i]));
+		json_object_object_add(o, "facts", nt_json_facts(found[i]));
 		nt_json_item(o);
 		free(model);
 		free(address);

@@ -176,12 +176,16 @@ json_object *nt_json_u64(uint64_t value)
 static json_object *nt_json_wrap(json_object *obj)
 {
 	json_object *all = json_object_new_object();
+	struct json_object_iterator it, end;
 
 	json_object_object_add(all, "schema", json_object_new_int(NT_SCHEMA));
 	json_object_object_add(all, "verb", json_object_new_string(nt.cmd ? nt.cmd->name : ""));
 	if (obj) {
-		json_object_object_foreach(obj, key, value)
-			json_object_object_add(all, key, json_object_get(value));
+		it = json_object_iter_begin(obj);
+		end = json_object_iter_end(obj);
+		for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it))
+			json_object_object_add(all, json_object_iter_peek_name(&it),
+					       json_object_get(json_object_iter_peek_value(&it)));
 		json_object_put(obj);
 	}
 	return all;
@@ -233,6 +237,16 @@ void nt_json_end(void)
 	printf("%s] }\n", nt_json_items ? "\n" : "");
 }
 
+/*
+ * Names that live as long as the program, and are not in the object yet: thousands of
+ * objects are made of such, and json-c would copy and look up each.
+ */
+static void nt_json_add(json_object *o, const char *name, json_object *value)
+{
+	json_object_object_add_ex(o, name, value, JSON_C_OBJECT_ADD_KEY_IS_NEW |
+				  JSON_C_OBJECT_ADD_CONSTANT_KEY);
+}
+
 /* A value of a parameter: what a program would have it as. */
 static json_object *nt_json_value(const struct nt_param *param, const char *text)
 {
@@ -252,43 +266,41 @@ static void nt_json_range(json_object *o, const struct nt_param *param)
 	size_t i;
 
 	if (param->has_range) {
-		json_object_object_add(o, "min", nt_json_u64(param->min));
-		json_object_object_add(o, "max", nt_json_u64(param->max));
+		nt_json_add(o, "min", nt_json_u64(param->min));
+		nt_json_add(o, "max", nt_json_u64(param->max));
 	}
 	if (param->nr_choices) {
 		choices = json_object_new_array_ext(param->nr_choices);
 		for (i = 0; i < param->nr_choices; i++)
 			json_object_array_add(choices, json_object_new_string(param->choices[i]));
-		json_object_object_add(o, "choices", choices);
+		nt_json_add(o, "choices", choices);
 	}
 	if (!param->has_default)
 		return;
 	if (param->type == NVMETUNE_TYPE_ENUM && param->def < param->nr_choices)
-		json_object_object_add(o, "default",
-				       json_object_new_string(param->choices[param->def]));
+		nt_json_add(o, "default", json_object_new_string(param->choices[param->def]));
 	else if (param->type == NVMETUNE_TYPE_BOOL)
-		json_object_object_add(o, "default", json_object_new_boolean(param->def));
+		nt_json_add(o, "default", json_object_new_boolean(param->def));
 	else
-		json_object_object_add(o, "default", nt_json_u64(param->def));
+		nt_json_add(o, "default", nt_json_u64(param->def));
 }
 
 json_object *nt_json_param(const struct nt_param *param)
 {
 	json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "value", nt_json_value(param, param->in_force));
-	json_object_object_add(o, "own", nt_json_value(param, param->text));
-	json_object_object_add(o, "inherited", json_object_new_boolean(param->inherit));
-	json_object_object_add(o, "read_only", json_object_new_boolean(param->read_only));
-	json_object_object_add(o, "inheritable", json_object_new_boolean(param->inheritable));
+	nt_json_add(o, "value", nt_json_value(param, param->in_force));
+	nt_json_add(o, "own", nt_json_value(param, param->text));
+	nt_json_add(o, "inherited", json_object_new_boolean(param->inherit));
+	nt_json_add(o, "read_only", json_object_new_boolean(param->read_only));
+	nt_json_add(o, "inheritable", json_object_new_boolean(param->inheritable));
 	if (*param->help)
-		json_object_object_add(o, "help", json_object_new_string(param->help));
+		nt_json_add(o, "help", json_object_new_string(param->help));
 	if (!param->described)
 		return o;
-	json_object_object_add(o, "type", json_object_new_string(nt_type_name(param->type)));
-	json_object_object_add(o, "unit", json_object_new_string(nt_unit_name(param->unit)));
-	json_object_object_add(o, "applies",
-			       json_object_new_string(nt_applies_name(param->applies)));
+	nt_json_add(o, "type", json_object_new_string(nt_type_name(param->type)));
+	nt_json_add(o, "unit", json_object_new_string(nt_unit_name(param->unit)));
+	nt_json_add(o, "applies", json_object_new_string(nt_applies_name(param->applies)));
 	nt_json_range(o, param);
 	return o;
 }
@@ -297,14 +309,16 @@ static json_object *nt_json_stats(const struct nt_object *obj)
 {
 	json_object *all = json_object_new_object(), *o;
 	const struct nt_stat *s;
+	size_t i;
 
-	for (s = obj->stats; s < obj->stats + obj->nr_stats; s++) {
+	for (i = 0; i < obj->nr_stats; i++) {
+		s = &obj->stats[i];
 		o = json_object_new_object();
-		json_object_object_add(o, "value", nt_json_u64(s->value));
-		json_object_object_add(o, "kind", json_object_new_string(nt_kind_name(s->kind)));
-		json_object_object_add(o, "unit", json_object_new_string(nt_unit_name(s->unit)));
-		json_object_object_add(o, "help", json_object_new_string(s->help));
-		json_object_object_add(all, s->name, o);
+		nt_json_add(o, "value", nt_json_u64(s->value));
+		nt_json_add(o, "kind", json_object_new_string(nt_kind_name(s->kind)));
+		nt_json_add(o, "unit", json_object_new_string(nt_unit_name(s->unit)));
+		nt_json_add(o, "help", json_object_new_string(s->help));
+		nt_json_add(all, s->name, o);
 	}
 	return all;
 }
@@ -313,24 +327,25 @@ static json_object *nt_json_hists(const struct nt_object *obj)
 {
 	json_object *all = json_object_new_object(), *o, *buckets, *bucket;
 	const struct nt_hist *h;
-	size_t i;
+	size_t i, n;
 
-	for (h = obj->hists; h < obj->hists + obj->nr_hists; h++) {
+	for (n = 0; n < obj->nr_hists; n++) {
+		h = &obj->hists[n];
 		o = json_object_new_object();
-		json_object_object_add(o, "unit", json_object_new_string(nt_unit_name(h->unit)));
-		json_object_object_add(o, "help", json_object_new_string(h->help));
-		json_object_object_add(o, "on", json_object_new_boolean(h->nr_buckets > 0));
+		nt_json_add(o, "unit", json_object_new_string(nt_unit_name(h->unit)));
+		nt_json_add(o, "help", json_object_new_string(h->help));
+		nt_json_add(o, "on", json_object_new_boolean(h->nr_buckets > 0));
 		buckets = json_object_new_array();
 		for (i = 0; i < h->nr_buckets; i++) {
 			bucket = json_object_new_object();
 			if (h->buckets[i].up_to != UINT64_MAX)
-				json_object_object_add(bucket, "up_to",
-						       nt_json_u64(h->buckets[i].up_to));
-			json_object_object_add(bucket, "count", nt_json_u64(h->buckets[i].count));
+				nt_json_add(bucket, "up_to",
+					    nt_json_u64(h->buckets[i].up_to));
+			nt_json_add(bucket, "count", nt_json_u64(h->buckets[i].count));
 			json_object_array_add(buckets, bucket);
 		}
-		json_object_object_add(o, "buckets", buckets);
-		json_object_object_add(all, h->name, o);
+		nt_json_add(o, "buckets", buckets);
+		nt_json_add(all, h->name, o);
 	}
 	return all;
 }
@@ -340,20 +355,20 @@ json_object *nt_json_object(const struct nt_object *obj, unsigned int what)
 	json_object *o = json_object_new_object(), *params;
 	size_t i;
 
-	json_object_object_add(o, "name", json_object_new_string(obj->name));
-	json_object_object_add(o, "class", json_object_new_string(obj->class));
+	nt_json_add(o, "name", json_object_new_string(obj->name));
+	nt_json_add(o, "class", json_object_new_string(obj->class));
 	if (obj->parent)
-		json_object_object_add(o, "parent", json_object_new_string(obj->parent->name));
+		nt_json_add(o, "parent", json_object_new_string(obj->parent->name));
 	if (what & NT_LOAD_PARAMS) {
 		params = json_object_new_object();
 		for (i = 0; i < obj->nr_params; i++)
-			json_object_object_add(params, obj->params[i].name,
-					       nt_json_param(&obj->params[i]));
-		json_object_object_add(o, "params", params);
+			nt_json_add(params, obj->params[i].name,
+				    nt_json_param(&obj->params[i]));
+		nt_json_add(o, "params", params);
 	}
 	if (what & NT_LOAD_STATS) {
-		json_object_object_add(o, "stats", nt_json_stats(obj));
-		json_object_object_add(o, "histograms", nt_json_hists(obj));
+		nt_json_add(o, "stats", nt_json_stats(obj));
+		nt_json_add(o, "histograms", nt_json_hists(obj));
 	}
 	return o;
 }

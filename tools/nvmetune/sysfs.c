@@ -24,6 +24,10 @@
 /* In a recorded tree: its values have been set, by this process or one before. */
 #define NT_SYSFS_CHANGED	NT_SYSFS "/.changed"
 
+#define NT_NO_NVMETUNE								\
+	"no nvmetune in this kernel: there is no %s%s; it needs CONFIG_NVME_DEFER "	\
+	"and an NVMe drive"
+
 /* As drivers/nvmetune does it: buckets end at powers of two less one. */
 #define NT_MAX_BUCKETS	32
 
@@ -221,7 +225,8 @@ static void nt_take_hist(struct nt_object *obj, char *line)
 		for (i = 0; i < NT_MAX_BUCKETS - 1; i++)
 			nt_hist_add(hist, (1ULL << i) - 1, 0);
 		nt_hist_add(hist, UINT64_MAX, 0);
-	} else if (hist && hist->nr_buckets && sscanf(line, " up to %llu: %llu", &up_to, &count) == 2) {
+	} else if (hist && hist->nr_buckets &&
+		   sscanf(line, " up to %llu: %llu", &up_to, &count) == 2) {
 		for (i = 0; i < hist->nr_buckets; i++)
 			if (hist->buckets[i].up_to == up_to)
 				hist->buckets[i].count = count;
@@ -463,11 +468,13 @@ struct nt_backend *nt_sysfs_open(struct nt_error *err)
 	struct nt_sysfs *s;
 	int fd = nt_open_dir(NT_SYSFS);
 
+	if (fd < 0 && errno != ENOENT && errno != ENOTDIR) {
+		nt_error_set(err, errno, "%s%s cannot be read: %s", nt.root, NT_SYSFS,
+			     strerror(errno));
+		return NULL;
+	}
 	if (fd < 0) {
-		nt_error_set(err, errno == ENOTDIR ? ENOENT : errno,
-			     errno == ENOENT || errno == ENOTDIR ?
-			     "no nvmetune in this kernel: there is no %s%s; it needs CONFIG_NVME_DEFER and an NVMe drive" :
-			     "%s%s cannot be read", nt.root, NT_SYSFS);
+		nt_error_set(err, ENOENT, NT_NO_NVMETUNE, nt.root, NT_SYSFS);
 		return NULL;
 	}
 	close(fd);

@@ -90,7 +90,7 @@ static struct nl_msg *fake_message(const struct nlmsghdr *to, int flags, int cmd
 	return msg;
 }
 
-/* An error, or with 0 an acknowledgement, with extended attributes. */
+/* An error, or with 0 an acknowledgment, with extended attributes. */
 static void fake_ack(const struct nlmsghdr *to, int error, const char *text, uint32_t offset)
 {
 	struct nl_msg *msg = nlmsg_alloc_size(4096);
@@ -136,7 +136,7 @@ static void fake_family(const struct nlmsghdr *to)
 	nla_nest_end(msg, group);
 	nla_nest_end(msg, groups);
 	fake_push(&fake.replies, msg);
-	/* libnl waits for the acknowledgement that it asked for. */
+	/* libnl waits for the acknowledgment that it asked for. */
 	fake_ack(to, 0, NULL, 0);
 }
 

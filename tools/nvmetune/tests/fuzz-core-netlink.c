@@ -33,7 +33,7 @@ static void nt_fuzz_ack(char *data, size_t len)
 	/* Who reads sockets has made sure of that. */
 	h->nlmsg_len = len;
 	nt_decode_ack(h, &ack);
-	if (memchr(ack.text, 0, sizeof(ack.text)) == NULL)
+	if (!memchr(ack.text, 0, sizeof(ack.text)))
 		abort();
 	if (len >= NLMSG_HDRLEN + 4)
 		nt_ack_find(h, ack.offset, &inner);
