@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "profile.h"
@@ -256,8 +257,26 @@ static void nt_apply_failed(void)
 	nt_tree_free(&now);
 }
 
+/**
+ * struct nt_apply - an apply, which may take several rounds
+ * @p: the profile
+ * @only: the objects, NULL: all
+ * @skip_unknown: pass over what the kernel lacks
+ * @keep: the state before is to be kept: not yet done
+ * @o: with -j, what is printed
+ * @nr_objects: how many there were in the last round
+ */
+struct nt_apply {
+	const struct nt_profile *p;
+	const char *only;
+	bool skip_unknown;
+	bool keep;
+	json_object *o;
+	size_t nr_objects;
+};
+
 /* Make the plan true. The state before is kept, if there is anything to do. */
-static int nt_apply_plan(const struct nt_tree *tree, const struct nt_plan *plan, bool keep)
+static int nt_apply_plan(const struct nt_tree *tree, const struct nt_plan *plan, bool *keep)
 {
 	size_t changed;
 	int ret;
@@ -266,20 +285,22 @@ static int nt_apply_plan(const struct nt_tree *tree, const struct nt_plan *plan,
 		nt_say("nothing to change: all %zu settings are so already\n", plan->nr);
 		return NT_OK;
 	}
-	keep = keep && !nt.dry_run;
-	if (keep && nt_state_store(tree))
+	if (!*keep || nt.dry_run)
+		return nt_apply_changes(plan->changes, plan->nr, &changed);
+	if (nt_state_store(tree))
 		return NT_REFUSED;
 	ret = nt_apply_changes(plan->changes, plan->nr, &changed);
-	if (keep && ret)
+	if (ret) {
 		nt_apply_failed();
-	else if (keep)
+	} else {
 		nt_state_commit();
+		*keep = false;
+	}
 	return ret;
 }
 
 /* Load, plan, do; with -j the result is printed by the caller. */
-static int nt_apply_once(const struct nt_profile *p, const char *only, bool skip_unknown,
-			 bool keep, json_object *o, size_t *nr_objects)
+static int nt_apply_once(struct nt_apply *a)
 {
 	struct nt_tree tree;
 	struct nt_plan plan;
@@ -288,89 +309,79 @@ static int nt_apply_once(const struct nt_profile *p, const char *only, bool skip
 	ret = nt_load(NT_LOAD_PARAMS, &tree);
 	if (ret)
 		return ret;
-	*nr_objects = tree.nr;
-	if (keep && !nt.dry_run)
+	a->nr_objects = tree.nr;
+	if (a->keep && !nt.dry_run)
 		nt_state_recover(&tree);
-	ret = nt_make_plan(p, &tree, only, skip_unknown, &plan);
+	ret = nt_make_plan(a->p, &tree, a->only, a->skip_unknown, &plan);
 	if (!ret) {
-		nt_plan_tell(p, &plan, o);
-		ret = nt_apply_plan(&tree, &plan, keep);
+		nt_plan_tell(a->p, &plan, a->o);
+		ret = nt_apply_plan(&tree, &plan, &a->keep);
 		nt_plan_clear(&plan);
 	}
 	nt_tree_free(&tree);
 	return ret;
 }
 
-/* Wait until an object has come: 1; 0: none has within NT_SETTLE_MS. */
-static int nt_wait_object(int fd)
+static int nt_now_ms(void)
 {
-	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int)(t.tv_sec % 1000000) * 1000 + (int)(t.tv_nsec / 1000000);
+}
+
+/* All events that have arrived: whether an object has come. */
+static bool nt_object_came(void)
+{
 	struct nt_error err = { };
 	struct nt_event ev;
-	int ret, come = 0;
+	bool came = false;
 
-	while (!come && (ret = poll(&poll_fd, 1, NT_SETTLE_MS))) {
-		if (ret < 0 && errno == EINTR)
-			continue;
-		if (ret < 0)
-			return 0;
-		while ((ret = nt.backend->ops->next_event(nt.backend, &ev, &err)) > 0) {
-			come |= ev.kind == NT_EVENT_ADD || ev.kind == NT_EVENT_LOST;
-			nt_event_clear(&ev);
-		}
-		if (ret < 0)
-			return 0;
+	while (nt.backend->ops->next_event(nt.backend, &ev, &err) > 0) {
+		came |= ev.kind == NT_EVENT_ADD || ev.kind == NT_EVENT_LOST;
+		nt_event_clear(&ev);
 	}
-	return come;
+	return came;
+}
+
+/* Whether an object comes within NT_SETTLE_MS; other events do not make it longer. */
+static bool nt_wait_object(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	int end = nt_now_ms() + NT_SETTLE_MS, left;
+
+	while ((left = end - nt_now_ms()) > 0)
+		if (poll(&poll_fd, 1, left) > 0 && nt_object_came())
+			return true;
+	return false;
 }
 
 /*
  * At boot a controller's queues come one after the other, later than it. Events, where
  * there are such; else another look, until nothing new is there.
  */
-static int nt_apply_settling(const struct nt_profile *p, const char *only, bool skip_unknown,
-			     json_object *o)
+static int nt_apply_settling(struct nt_apply *a)
 {
-	size_t nr = 0, before;
 	struct nt_error err;
+	size_t before;
 	int ret, fd = -1;
 
-	ret = nt_open();
-	if (ret)
-		return ret;
 	if (nt.backend->ops->subscribe)
 		fd = nt.backend->ops->subscribe(nt.backend, &err);
 	do {
-		before = nr;
-		ret = nt_apply_once(p, only, skip_unknown, true, o, &nr);
+		before = a->nr_objects;
+		ret = nt_apply_once(a);
 		if (ret)
 			return ret;
 		if (fd < 0)
 			poll(NULL, 0, NT_SETTLE_MS);
-	} while (fd < 0 ? nr != before : nt_wait_object(fd));
+	} while (fd < 0 ? a->nr_objects != before : nt_wait_object(fd));
 	return NT_OK;
 }
 
-static int nt_apply_profile(const struct nt_profile *p, const char *only, bool skip_unknown,
-			    bool settle)
+/* Adds what was done to @o, with -j, and prints and frees it, if all went well. */
+static void nt_print_done(json_object *o, int ret)
 {
-	json_object *o = nt.json ? json_object_new_object() : NULL;
-	int ret, lock = -1;
-	size_t nr;
-
-	ret = nt_open();
-	if (!ret && !nt.dry_run) {
-		lock = nt_state_lock(true);
-		ret = lock < 0 ? NT_REFUSED : NT_OK;
-	}
-	if (nt.json)
-		nt.changes = json_object_new_array();
-	if (!ret && settle && !nt.dry_run)
-		ret = nt_apply_settling(p, only, skip_unknown, o);
-	else if (!ret)
-		ret = nt_apply_once(p, only, skip_unknown, true, o, &nr);
-	if (lock >= 0)
-		close(lock);
 	if (o && !ret) {
 		json_object_object_add(o, "dry_run", json_object_new_boolean(nt.dry_run));
 		json_object_object_add(o, "changes", json_object_get(nt.changes));
@@ -379,32 +390,62 @@ static int nt_apply_profile(const struct nt_profile *p, const char *only, bool s
 	json_object_put(o);
 	json_object_put(nt.changes);
 	nt.changes = NULL;
+}
+
+/* Open, and keep others away: the descriptor of the lock, -1: needs none. */
+static int nt_begin(int *lock)
+{
+	int ret = nt_open();
+
+	*lock = -1;
+	if (ret || nt.dry_run)
+		return ret;
+	*lock = nt_state_lock(true);
+	return *lock < 0 ? NT_REFUSED : NT_OK;
+}
+
+static int nt_apply_profile(struct nt_apply *a, bool settle)
+{
+	int ret, lock;
+
+	if (nt.json) {
+		a->o = json_object_new_object();
+		nt.changes = json_object_new_array();
+	}
+	ret = nt_begin(&lock);
+	if (!ret)
+		ret = settle && !nt.dry_run ? nt_apply_settling(a) : nt_apply_once(a);
+	if (lock >= 0)
+		close(lock);
+	nt_print_done(a->o, ret);
 	return ret;
 }
 
 int nt_run_apply(int argc, char **args, const char **values)
 {
-	const char *only;
+	struct nt_apply a = { .skip_unknown = values[NT_APPLY_SKIP], .keep = true };
 	struct nt_profile p;
 	int ret;
 
 	if (argc != 1)
 		return nt_fail(NT_USAGE, "apply takes one profile: nvmetune profiles lists them");
-	ret = nt_take_pattern(values[NT_APPLY_OBJECT], &only);
+	ret = nt_take_pattern(values[NT_APPLY_OBJECT], &a.only);
 	if (!ret)
 		ret = nt_profile_load(args[0], &p);
 	if (ret)
 		return ret;
-	ret = nt_apply_profile(&p, only, values[NT_APPLY_SKIP], values[NT_APPLY_SETTLE]);
+	a.p = &p;
+	ret = nt_apply_profile(&a, values[NT_APPLY_SETTLE]);
 	nt_profile_clear(&p);
 	return ret;
 }
 
-static int nt_restore(json_object *o)
+static int nt_restore(void)
 {
 	struct nt_profile p;
 	struct nt_tree tree;
 	struct nt_plan plan;
+	bool keep = false;
 	int ret;
 
 	ret = nt_load(NT_LOAD_PARAMS, &tree);
@@ -415,18 +456,13 @@ static int nt_restore(json_object *o)
 	ret = nt_state_load(&p);
 	if (ret)
 		goto free;
+	/* Of what has gone since then, nothing is to be brought back. */
 	ret = nt_make_plan(&p, &tree, NULL, true, &plan);
 	if (!ret) {
-		/* Of what has gone since then, nothing is to be brought back. */
-		ret = nt_apply_plan(&tree, &plan, false);
+		ret = nt_apply_plan(&tree, &plan, &keep);
 		if (!ret && !nt.dry_run)
 			ret = nt_state_remove();
 		nt_plan_clear(&plan);
-	}
-	if (!ret && o) {
-		json_object_object_add(o, "dry_run", json_object_new_boolean(nt.dry_run));
-		json_object_object_add(o, "changes", json_object_get(nt.changes));
-		nt_json_print(json_object_get(o));
 	}
 	nt_profile_clear(&p);
 free:
@@ -436,25 +472,20 @@ free:
 
 int nt_run_restore(int argc, char **args, const char **values)
 {
-	json_object *o = nt.json ? json_object_new_object() : NULL;
-	int ret, lock = -1;
+	json_object *o;
+	int ret, lock;
 
 	if (argc)
 		return nt_fail(NT_USAGE, "restore takes no argument: there is one state to go back to");
-	ret = nt_open();
-	if (!ret && !nt.dry_run) {
-		lock = nt_state_lock(true);
-		ret = lock < 0 ? NT_REFUSED : NT_OK;
-	}
+	o = nt.json ? json_object_new_object() : NULL;
 	if (nt.json)
 		nt.changes = json_object_new_array();
+	ret = nt_begin(&lock);
 	if (!ret)
-		ret = nt_restore(o);
+		ret = nt_restore();
 	if (lock >= 0)
 		close(lock);
-	json_object_put(o);
-	json_object_put(nt.changes);
-	nt.changes = NULL;
+	nt_print_done(o, ret);
 	return ret;
 }
 
