@@ -338,9 +338,7 @@ static void nt_look_pool(struct nt_doctor *d, enum nt_pool_kind kind, const char
 		total = slots;
 		nt_hits_add(&h, &d->log.lines[i], nt_log_device(d->log.lines[i].text));
 	}
-	nt_hits_tell(d, &h, mend ? nt_strdup(mend) :
-		     nt_printf("boot with swiotlb=%" PRIu64 ", and what swiotlb= says else, as force",
-			       2 * total));
+	nt_hits_tell(d, &h, mend ? nt_strdup(mend) : nt_pool_mend(2 * total));
 }
 
 static void nt_look_full(struct nt_doctor *d)

@@ -182,13 +182,15 @@ void nt_blame_setting(struct nt_doctor *d, const char *name,
 	nr = nt_blame_find(d, name, bad, &blames);
 	for (i = 0; i < nr; i++) {
 		const struct nt_object *source = blames[i].source;
-		const struct nt_param *param = nt_object_param(source, name);
 		char shown[128], *seen, *mend, *queues, *longer;
+		const struct nt_param *param;
 		struct nt_names all = { };
 		bool several = false;
 
+		/* It is part of another finding. */
 		if (!source)
 			continue;
+		param = nt_object_param(source, name);
 		mend = nt_mend_setting("", source->name, name, value);
 		nt_names_add(&all, source->name);
 		for (k = i + 1; k < nr; k++) {

@@ -141,6 +141,24 @@ uint64_t nt_pool_bytes(void)
 	return NT_SLOT * nt_pool_number("io_tlb_nslabs");
 }
 
+/* What to boot with for @slots; what else swiotlb= says is kept. To be freed. */
+char *nt_pool_mend(uint64_t slots)
+{
+	char *cmdline = nt_sys_read("/proc/cmdline"), *mend;
+	const char *at = cmdline ? strstr(cmdline, "swiotlb=") : NULL, *more = NULL;
+
+	if (at) {
+		more = at + strcspn(at, ", ");
+		/* The number of areas may be left out: swiotlb=force. */
+		if (more > at && *more != ',')
+			more = strstr(at, "swiotlb=force") == at ? ",force" : "";
+	}
+	mend = nt_printf("boot with swiotlb=%" PRIu64 "%.*s", slots,
+			 more ? (int)strcspn(more, " \n") : 0, more ? more : "");
+	free(cmdline);
+	return mend;
+}
+
 static void nt_look_high_water(struct nt_doctor *d)
 {
 	uint64_t slots = nt_pool_number("io_tlb_nslabs"), high;
@@ -162,9 +180,7 @@ static void nt_look_high_water(struct nt_doctor *d)
 		return;
 	nt_found(d, "swiotlb",
 		 nt_printf("up to %" PRIu64 " of %" PRIu64 " slots of the bounce pool were in use",
-			   high, slots),
-		 nt_printf("boot with swiotlb=%" PRIu64 ", or what swiotlb= says now, doubled",
-			   2 * slots));
+			   high, slots), nt_pool_mend(2 * slots));
 }
 
 /* The block layer */

@@ -255,10 +255,10 @@ static void nt_print_findings(const struct nt_doctor *d, size_t rules)
 			}
 	nt_print_unknown(&d->unknown);
 	if (d->found.nr)
-		nt_say("%zu rules looked: %zu critical, %zu warning, %zu hint\n", rules,
-		       nr[NT_CRITICAL], nr[NT_WARNING], nr[NT_HINT]);
+		nt_say("%zu rule%s looked: %zu critical, %zu warning, %zu hint\n", rules,
+		       rules == 1 ? "" : "s", nr[NT_CRITICAL], nr[NT_WARNING], nr[NT_HINT]);
 	else
-		nt_say("%zu rules looked, and found nothing\n", rules);
+		nt_say("%zu rule%s looked, and found nothing\n", rules, rules == 1 ? "" : "s");
 }
 
 static json_object *nt_json_finding(const struct nt_finding *f)

@@ -124,6 +124,8 @@ bool nt_bounces_in_interrupts(const struct nt_object *obj);
 char *nt_queues_of_cpu(const struct nt_doctor *d, unsigned int cpu);
 /* Bytes of the bounce pool; 0 with errno set: cannot be read. */
 uint64_t nt_pool_bytes(void);
+/* What to boot with for a pool of so many slots, to be freed. */
+char *nt_pool_mend(uint64_t slots);
 
 /*
  * For each object whose value of @name makes some queues fail @bad, that it is so. @what
