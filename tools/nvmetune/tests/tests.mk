@@ -29,8 +29,12 @@ fuzz:
 
 ifdef TESTING
 .PHONY: units fuzzers
-units: $(UNITS:%=$(O)/%)
+units: $(UNITS:%=$(O)/%) $(O)/tool-netlink
 fuzzers: $(FUZZERS:%=$(O)/%)
+
+$(O)/tool-netlink: tests/tool-netlink.c $(LIBRARY)
+	@echo '  LD $@'
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -MMD -MP -o $@ $< $(LIBRARY) $(LIBS)
 
 $(O)/test-%: tests/test-%.c $(LIBRARY)
 	@echo '  LD $@'
@@ -40,5 +44,5 @@ $(O)/fuzz-%: tests/fuzz-%.c $(LIBRARY)
 	@echo '  LD $@'
 	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer -MMD -MP -o $@ $< $(LIBRARY) $(LIBS)
 
--include $(UNITS:%=$(O)/%.d) $(FUZZERS:%=$(O)/%.d)
+-include $(UNITS:%=$(O)/%.d) $(O)/tool-netlink.d $(FUZZERS:%=$(O)/%.d)
 endif
