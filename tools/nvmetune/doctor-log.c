@@ -203,7 +203,7 @@ static void nt_look_words(struct nt_doctor *d, const char *const *words, const c
 }
 
 static const char nt_mend_lockup[] =
-	"nvmetune doctor deferral-off budget-unlimited interrupt-bound-cpu; dmesg shows what that CPU did";
+	"nvmetune doctor deferral-off budget-unlimited interrupt-bound-cpu; dmesg shows the stack";
 
 static void nt_look_soft(struct nt_doctor *d)
 {
@@ -237,6 +237,8 @@ static void nt_look_wq_lockup(struct nt_doctor *d)
 
 static void nt_look_hung(struct nt_doctor *d)
 {
+	static const char mend[] =
+		"nvmetune doctor oldest-deferred nvme-timeout; dmesg shows where the task waits";
 	struct nt_hits h = { };
 	size_t i;
 
@@ -248,11 +250,13 @@ static void nt_look_hung(struct nt_doctor *d)
 		if (strstr(text, "blocked for more than ") && strstr(text, "task "))
 			nt_hits_add(&h, &d->log.lines[i], NULL);
 	}
-	nt_hits_tell(d, &h, nt_strdup("nvmetune doctor oldest-deferred nvme-timeout; dmesg shows where the task waits"));
+	nt_hits_tell(d, &h, nt_strdup(mend));
 }
 
 static void nt_look_flush(struct nt_doctor *d)
 {
+	static const char mend[] =
+		"report it to the driver's maintainers, with the lines from dmesg";
 	struct nt_hits h = { };
 	size_t i;
 
@@ -264,12 +268,14 @@ static void nt_look_flush(struct nt_doctor *d)
 		if (strstr(text, "is flushing !WQ_MEM_RECLAIM") && strstr(text, "nvme"))
 			nt_hits_add(&h, &d->log.lines[i], NULL);
 	}
-	nt_hits_tell(d, &h, nt_strdup("report it to the driver's maintainers, with the lines from dmesg"));
+	nt_hits_tell(d, &h, nt_strdup(mend));
 }
 
 /* "nvme nvme0: I/O tag 12 (100c) QID 1 timeout, completion polled" */
 static void nt_look_timeouts(struct nt_doctor *d)
 {
+	static const char mend[] =
+		"nvmetune doctor interrupt-bound-cpu oldest-deferred; else nvme error-log";
 	struct nt_hits h = { };
 	unsigned int ctrl, qid;
 	const char *text, *at;
@@ -287,7 +293,7 @@ static void nt_look_timeouts(struct nt_doctor *d)
 		else
 			nt_hits_add(&h, &d->log.lines[i], nt_printf("nvme%u", ctrl));
 	}
-	nt_hits_tell(d, &h, nt_strdup("nvmetune doctor interrupt-bound-cpu oldest-deferred; if both find nothing, nvme smart-log and nvme error-log"));
+	nt_hits_tell(d, &h, nt_strdup(mend));
 }
 
 /* Bounce buffers */
@@ -300,11 +306,12 @@ enum nt_pool_kind { NT_POOL_NONE, NT_POOL_FULL, NT_POOL_TOO_LARGE, NT_POOL_PIECE
 /* Which of three things is wrong has to be told from sizes. */
 static enum nt_pool_kind nt_pool_message(const char *text, uint64_t *total)
 {
+	static const char format[] =
+		"swiotlb buffer is full (sz: %llu bytes), total %llu (slots), used %llu (slots)";
 	const char *at = strstr(text, "swiotlb buffer is full");
 	unsigned long long size, slots, used, wanted;
 
-	if (!at || sscanf(at, "swiotlb buffer is full (sz: %llu bytes), total %llu (slots), used %llu (slots)",
-			  &size, &slots, &used) != 3)
+	if (!at || sscanf(at, format, &size, &slots, &used) != 3)
 		return NT_POOL_NONE;
 	*total = slots;
 	wanted = (size + NT_SLOT - 1) / NT_SLOT;

@@ -196,13 +196,13 @@ void nt_blame_setting(struct nt_doctor *d, const char *name,
 		for (k = i + 1; k < nr; k++) {
 			if (!blames[k].source || !nt_same_blame(&blames[i], &blames[k], name))
 				continue;
-			longer = several ? nt_mend_setting(mend, blames[k].source->name, name, value) :
-				nt_printf("nvmetune set %s %s=%s %s %s=%s", source->name, name,
-					  value ? value : "inherit", blames[k].source->name, name,
-					  value ? value : "inherit");
-			several = true;
+			/* From the second on it is one command with all of them. */
+			longer = several ? nt_strdup(mend) :
+				nt_mend_setting("nvmetune set", source->name, name, value);
 			free(mend);
-			mend = longer;
+			mend = nt_mend_setting(longer, blames[k].source->name, name, value);
+			free(longer);
+			several = true;
 			nt_names_add(&all, blames[k].source->name);
 			blames[k].source = NULL;
 			free(blames[k].queues.text);
@@ -381,7 +381,7 @@ static char *nt_isolcpus(const char *cmdline)
 	if (!at)
 		return NULL;
 	at += strlen("isolcpus=");
-	list = nt_printf("%.*s", (int)strcspn(at, " \n"), at);
+	list = nt_printf("%.*s", (int)strcspn(at, "\n "), at);
 	/* Flags come first: managed_irq,domain,2-7. */
 	from = list + strcspn(list, "0123456789");
 	memmove(list, from, strlen(from) + 1);

@@ -19,6 +19,10 @@
 
 static void nt_look_interrupts(struct nt_doctor *d)
 {
+	static const char mend[] =
+		"nvmetune doctor deferral-off budget-unlimited; nvmetune top; nvmetune autotune";
+	static const char mend_others[] =
+		"cat /proc/interrupts, to see whose they are: no queue's go there";
 	unsigned int which = 0;
 	char cpu[16], *queues;
 	double share;
@@ -35,11 +39,10 @@ static void nt_look_interrupts(struct nt_doctor *d)
 			continue;
 		queues = nt_queues_of_cpu(d, which);
 		nt_found(d, *queues ? queues : cpu,
-			 nt_printf("CPU %u has spent %.0f %% of its time in interrupts%s%s%s", which,
-				   100 * share, d->timed ? "" : " since boot",
+			 nt_printf("CPU %u has spent %.0f %% of its time in interrupts%s%s%s",
+				   which, 100 * share, d->timed ? "" : " since boot",
 				   *queues ? "; it takes those of " : "", queues),
-			 *queues ? nt_printf("nvmetune doctor deferral-off budget-unlimited; then nvmetune top, and nvmetune autotune") :
-			 nt_printf("grep . /proc/interrupts, to see whose they are: no queue's go there"));
+			 nt_strdup(*queues ? mend : mend_others));
 		free(queues);
 	}
 }
@@ -154,7 +157,7 @@ char *nt_pool_mend(uint64_t slots)
 			more = strstr(at, "swiotlb=force") == at ? ",force" : "";
 	}
 	mend = nt_printf("boot with swiotlb=%" PRIu64 "%.*s", slots,
-			 more ? (int)strcspn(more, " \n") : 0, more ? more : "");
+			 more ? (int)strcspn(more, "\n ") : 0, more ? more : "");
 	free(cmdline);
 	return mend;
 }
@@ -235,8 +238,11 @@ static void nt_look_sectors(struct nt_doctor *d)
 
 static void nt_see_affinity(struct nt_doctor *d, const char *disk, uint64_t value)
 {
+	static const char seen[] =
+		"rq_affinity is 2: each request completes on the CPU that sent it";
+
 	if (value == 2)
-		nt_found(d, disk, nt_printf("rq_affinity is 2: each request completes on the CPU that sent it"),
+		nt_found(d, disk, nt_strdup(seen),
 			 nt_printf("echo 1 > /sys/block/%s/queue/rq_affinity, unless its users need that",
 				   disk));
 }
@@ -308,6 +314,8 @@ static uint64_t nt_rollup(const char *text, const char *name)
 
 static void nt_see_memory(struct nt_doctor *d, const char *pid, const char *text)
 {
+	static const char mend[] =
+		"hugetlbfs, or echo always > /sys/kernel/mm/transparent_hugepage/enabled";
 	uint64_t hugetlb = nt_rollup(text, "\nShared_Hugetlb:") +
 			   nt_rollup(text, "\nPrivate_Hugetlb:");
 	uint64_t all = nt_rollup(text, "\nRss:") + hugetlb;
@@ -322,7 +330,7 @@ static void nt_see_memory(struct nt_doctor *d, const char *pid, const char *text
 	nt_found(d, name,
 		 nt_printf("%" PRIu64 " of its %" PRIu64 " MiB are in huge pages", huge >> 10,
 			   all >> 10),
-		 nt_printf("give its memory huge pages: hugetlbfs, or echo always > /sys/kernel/mm/transparent_hugepage/enabled before it starts"));
+		 nt_strdup(mend));
 	free(name);
 	free(comm);
 }

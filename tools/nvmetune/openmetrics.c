@@ -126,13 +126,18 @@ static void nt_family_name(const char *name, uint32_t unit, char buf[NT_NAME_SIZ
 
 static void nt_print_escaped(FILE *f, const char *text, bool quotes)
 {
-	for (; *text; text++) {
-		if (*text == '\n')
-			fputs("\\n", f);
-		else if (*text == '\\' || (quotes && *text == '"'))
-			fprintf(f, "\\%c", *text);
-		else
-			fputc(*text, f);
+	const char *special = quotes ? "\n\\\"" : "\n\\";
+	size_t len;
+
+	for (;;) {
+		len = strcspn(text, special);
+		fwrite(text, 1, len, f);
+		text += len;
+		if (!*text)
+			return;
+		fputc('\\', f);
+		fputc(*text == '\n' ? 'n' : *text, f);
+		text++;
 	}
 }
 

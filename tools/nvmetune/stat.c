@@ -116,8 +116,8 @@ static void nt_hist_share(const struct nt_hist *h, double share)
 	if (up_to == UINT64_MAX)
 		printf(", %g %% above the last limit", 100 * share);
 	else
-		printf(", %g %% up to %s", 100 * share, nt_format(h->unit, up_to, buf,
-								 sizeof(buf)));
+		printf(", %g %% up to %s", 100 * share,
+		       nt_format(h->unit, up_to, buf, sizeof(buf)));
 }
 
 static bool nt_hist_print(const struct nt_hist *h, bool zero)
@@ -230,11 +230,18 @@ static void nt_stat_print(const struct nt_view *v, struct nt_object **found, siz
 static void nt_json_drop(const struct nt_view *v, json_object *o, const char *member)
 {
 	json_object *of, *kept = json_object_new_object();
+	struct json_object_iterator it, end;
+	const char *name;
 
 	json_object_object_get_ex(o, member, &of);
-	json_object_object_foreach(of, name, value)
+	it = json_object_iter_begin(of);
+	end = json_object_iter_end(of);
+	for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it)) {
+		name = json_object_iter_peek_name(&it);
 		if (nt_view_has(v, name))
-			json_object_object_add(kept, name, json_object_get(value));
+			json_object_object_add(kept, name,
+					       json_object_get(json_object_iter_peek_value(&it)));
+	}
 	json_object_object_add(o, member, kept);
 }
 
@@ -305,6 +312,7 @@ static json_object *nt_stat_json_object(const struct nt_view *v, struct nt_objec
 static void nt_stat_json(const struct nt_view *v, struct nt_object **found, size_t nr,
 			 const struct nt_look *old, double seconds)
 {
+	const struct nt_object *was;
 	json_object *o, *list;
 	char time[32];
 	size_t i;
@@ -320,9 +328,10 @@ static void nt_stat_json(const struct nt_view *v, struct nt_object **found, size
 	list = json_object_new_array();
 	json_object_object_add(o, "time", json_object_new_string(nt_timestamp(time)));
 	json_object_object_add(o, "seconds", json_object_new_double(seconds));
-	for (i = 0; i < nr; i++)
-		json_object_array_add(list, nt_stat_json_object(v, found[i],
-				      nt_tree_find(&old->tree, found[i]->name), seconds));
+	for (i = 0; i < nr; i++) {
+		was = nt_tree_find(&old->tree, found[i]->name);
+		json_object_array_add(list, nt_stat_json_object(v, found[i], was, seconds));
+	}
 	json_object_object_add(o, "objects", list);
 	nt_json_line(o);
 }

@@ -194,5 +194,5 @@ const char *nt_no_stats(const struct nt_tree *tree)
 			return NULL;
 	if (nt_sys_exists("/sys/kernel/debug/nvmetune") || nt.backend->ops->subscribe)
 		return "no object has statistics: no controller has I/O queues";
-	return "statistics cannot be read: without netlink they are in debugfs, which root can read";
+	return "statistics cannot be read: they are in debugfs, which root can read";
 }

@@ -240,10 +240,12 @@ START_TEST(statistics)
 {
 	ck_assert_int_eq(RUN("stat"), NT_OK);
 	ck_assert_ptr_nonnull(strstr(output, "backlog_bytes  4 KiB"));
-	ck_assert_ptr_nonnull(strstr(output, "handler_ns: 8 values, 50 % up to 1.02 us, 99 % above the last limit"));
+	ck_assert_ptr_nonnull(strstr(output, "handler_ns: 8 values, 50 % up to 1.02 us, "
+				     "99 % above the last limit"));
 	ck_assert_int_eq(RUN("stat", "--format=openmetrics"), NT_OK);
 	ck_assert_ptr_nonnull(strstr(output, "# TYPE nvmetune_backlog_bytes gauge\n"));
-	ck_assert_ptr_nonnull(strstr(output, "nvmetune_handler_seconds_bucket{object=\"nvme0/q1\",parent=\"nvme0\",le=\"1.023e-06\"} 7\n"));
+	ck_assert_ptr_nonnull(strstr(output, "nvmetune_handler_seconds_bucket{object=\"nvme0/q1\","
+				     "parent=\"nvme0\",le=\"1.023e-06\"} 7\n"));
 	ck_assert_int_eq(RUN("stat", "--count=1", "--interval=0.1"), NT_OK);
 	ck_assert_ptr_nonnull(strstr(output, "TOTAL OR NOW"));
 	ck_assert_ptr_nonnull(strstr(output, "4 KiB"));
