@@ -92,7 +92,8 @@ int nt_select(const struct nt_tree *tree, const char *pattern, struct nt_object 
 	*nr = 0;
 	if (!nt_pattern_valid(pattern))
 		return nt_fail(NT_USAGE,
-			       "'%s' is no pattern of objects: see OBJECTS in nvmetune(8)", pattern);
+			       "'%s' is no pattern of objects: see OBJECTS in nvmetune(8)",
+			       pattern);
 	for (i = 0; i < tree->nr; i++) {
 		if (!nt_pattern_match(pattern, tree->objects[i]->name))
 			continue;

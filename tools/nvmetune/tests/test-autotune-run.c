@@ -424,7 +424,9 @@ START_TEST(test_running)
 	ck_assert_int_eq(nt_load_measure(&load, &s, &err), 0);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	ck_assert_double_eq_tol(s.iops, 10000, 2000);
+	/* 10000, had the child and this always a CPU: other units would be far off. */
+	ck_assert_double_ge(s.iops, 1000);
+	ck_assert_double_le(s.iops, 100000);
 	ck_assert_double_eq_tol(s.bytes, s.iops * 4096, 1);
 	ck_assert_double_eq_tol(s.latency, .002, 1e-6);
 }
