@@ -107,7 +107,7 @@ END
 expect_t 0 "autotune with a fio job" -j autotune "$ctrl" --fio="$tmp/job.fio" --goal=interrupts \
 	--parameters=defer_mode --seconds=1 --warmup=0.2 --repeats=5 --output="$found"
 check "its JSON has runs" jq -e '.trials | length == 2 and all(.pairs > 0)' "$tmp/out"
-jq -c '.trials[], .total, .before, .after' "$tmp/out" | sed 's/^/# /'
+jq -c '.trials[], (.total, .before, .after | values)' "$tmp/out" | sed 's/^/# /'
 [ ! -e $before ] || t restore
 same "as before" "$first" "$(state)"
 

@@ -3,7 +3,7 @@
 # what: systemd and udev apply the profile "boot" to a controller that appears, to no other
 # vm: standard
 # alone: systemd runs in it
-# timeout: 170
+# timeout: 240
 
 # shellcheck source=tools/testing/selftests/nvmetune/lib-tool.sh disable=SC2016,SC2034,SC2154
 . "$(dirname "$0")/lib-tool.sh"
@@ -40,16 +40,17 @@ unshare --pid --fork --mount-proc --kill-child=KILL \
 	/lib/systemd/systemd --system --unit=selftest.target --log-target=kmsg > "$tmp/systemd" 2>&1 &
 systemd=$!
 
-# inside COMMAND...: systemd talks to nobody whose PID it does not see
+# inside COMMAND...: systemd talks to nobody whose PID it does not see. The guest's
+# root is not that of its mount namespace.
 inside() {
-	nsenter --target "$(pgrep -P $systemd)" --pid --mount -- "$@"
+	nsenter --target "$(pgrep -P $systemd)" --pid --mount --root -- "$@"
 }
 
 up() {
 	inside systemctl is-active --quiet systemd-udevd.service 2> /dev/null
 }
 
-wait_for 60 up || die "systemd does not come up: $(tail -n 5 "$tmp/systemd")"
+wait_for 90 up || die "systemd does not come up: $(tail -n 5 "$tmp/systemd")"
 ok "systemd and udevd run"
 
 remove() {
