@@ -90,9 +90,9 @@ static void nt_sum_queue(struct nt_advisor *a, const struct nt_object *q)
 static void nt_advise_mode(struct nt_advisor *a)
 {
 	static const char unbounded[] =
-		"all DMA of this device bounces, and its copies are made in interrupts without a bound";
+		"all DMA of this device bounces; its copies are made in interrupts, unbounded";
 	static const char needless[] =
-		"this device's DMA does not bounce as a whole: each hand-over costs and saves little";
+		"this device's DMA does not bounce as a whole: hand-overs save little";
 	const char *mode = nt_value(a->ctrl, "defer_mode");
 
 	if (nt_fact(a->ctrl, "bounces") && !strcmp(mode, "off"))

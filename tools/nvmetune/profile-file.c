@@ -187,7 +187,8 @@ int nt_profile_parse(const char *text, size_t len, struct nt_profile *p, struct 
 	line = ini_parse_stream(nt_read_line, &r, nt_read_setting, &r);
 	if (line && !err->code)
 		nt_error_set(err, EINVAL,
-			     "line %d: neither a section, a setting (NAME = VALUE) nor a comment", line);
+			     "line %d: neither a section, a setting (NAME = VALUE) nor a comment",
+			     line);
 	return err->code ? -1 : 0;
 }
 
