@@ -310,8 +310,9 @@ static uint64_t nt_pool;
 
 static bool nt_bad_backlog(const struct nt_object *q)
 {
+	/* It is a controller's, and each queue has as much for itself. */
 	return nt_is_true(q, "bounces") && nt_is_true(q, "armed") &&
-	       nt_number_of(q, "defer_backlog_bytes") > nt_pool / 2;
+	       nt_number_of(q->parent, "defer_backlog_bytes") > nt_pool / 2;
 }
 
 static void nt_look_backlog(struct nt_doctor *d)
