@@ -122,16 +122,19 @@ profile low <<-END
 	defer_inline_bytes = 64K
 END
 bad=0 all=0 none=0 lost=0 i=0
+now from
 t apply low
+now to
 after=$(state)
 t restore
-end=$((SECONDS + 20))
+end=$((SECONDS + 40))
+# from the start of an apply on, later each time, until it is over twice as long
 while [ $i -lt 40 ] && [ $SECONDS -lt $end ]; do
 	i=$((i + 1))
 	"$nvmetune" -q apply low &
 	pid=$!
-	# later each time, until an apply is over
-	pause "$(printf '0.%03d' $((i * 5 % 120)))"
+	ms=$(((to - from) * (i % 10) * 2 / 9))
+	pause "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
 	kill -9 $pid 2> /dev/null
 	wait $pid 2> /dev/null
 	case $(state) in
