@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # what: nvmetune doctor: faults that a guest is booted with, and a pool that a load fills
 # vm: --cpus 4 --append swiotlb=2048,force --append nvme.poll_queues=1 --append isolcpus=managed_irq,domain,1-3 --nvme id=poll,queues=4,backend=mem
-# timeout: 90
+# timeout: 150
 
 # shellcheck source=tools/testing/selftests/nvmetune/lib-tool.sh disable=SC2016,SC2034,SC2154
 . "$(dirname "$0")/lib-tool.sh"
@@ -35,12 +35,26 @@ full=0
 expect "the pool was not full yet" 'full == 0'
 mode on "$ctrl"
 check "written" fill "$dev" 0 32m
-check "verified" verify "$dev" 0 32m libaio --bsrange=128k-128k
-settle "$ctrl"
-if [ -e /sys/kernel/debug/swiotlb/io_tlb_used_hiwater ]; then
+
+readonly pool=/sys/kernel/debug/swiotlb
+filled() {
+	[ $((5 * $(< $pool/io_tlb_used_hiwater))) -gt $((4 * $(< $pool/io_tlb_nslabs))) ]
+}
+
+if [ -e $pool/io_tlb_used_hiwater ]; then
+	# The isolated CPUs send, too: one alone may be slower than the drive.
+	for ((try = 1; try <= 10; try++)); do
+		verify "$dev" 0 32m libaio --bsrange=128k-128k --iodepth=64 \
+			--cpus_allowed=0-3 --cpus_allowed_policy=split || break
+		! filled || break
+	done
+	echo "# at try $try: $(< $pool/io_tlb_used_hiwater) of $(< $pool/io_tlb_nslabs) slots"
+	check "a load has filled the pool, and all was verified" filled
+	settle "$ctrl"
 	doctor
-	found swiotlb-high-water "a load has filled the pool" swiotlb 'slots of the bounce pool'
-	says "with the pool's size doubled as what mends it" "swiotlb=$((2 * $(< /sys/kernel/debug/swiotlb/io_tlb_nslabs)))" \
+	found swiotlb-high-water "how full it was" swiotlb 'slots of the bounce pool'
+	says "with the pool's size doubled as what mends it" \
+		"swiotlb=$((2 * $(< $pool/io_tlb_nslabs)))" \
 		"$(jq -r '.findings[] | select(.id == "swiotlb-high-water").mend' <<< "$out")"
 else
 	skip "swiotlb-high-water" "this kernel does not say how much was in use"
