@@ -116,7 +116,7 @@ same "as before" "$first" "$(state)"
 measure() { # sets iops and p99 of one run of the job
 	local result
 
-	result=$(sed 's/^runtime=.*/runtime=4/' "$tmp/job.fio" | fio --output-format=json - 2> /dev/null)
+	result=$(sed 's/^runtime=.*/runtime=3/' "$tmp/job.fio" | fio --output-format=json - 2> /dev/null)
 	iops=$(jq '.jobs[0].read.iops | floor' <<< "$result")
 	p99=$(jq '.jobs[0].read.clat_ns.percentile["99.000000"] / 1000 | floor' <<< "$result")
 }
@@ -133,7 +133,8 @@ not_worse() { # RUN
 	local i old_iops=() new_iops=() old_p99=() new_p99=()
 
 	rm -f "$found"
-	t autotune "$ctrl" --fio="$tmp/job.fio" --seconds=2 --warmup=0.5 --output="$found"
+	t autotune "$ctrl" --fio="$tmp/job.fio" --seconds=1.5 --warmup=0.3 --output="$found" \
+		--parameters=defer_mode,defer_irq_share,defer_inline_bytes,defer_lanes
 	echo "# ${out//$'\n'/$'\n'# }"
 	expect "run $1: autotune ends" 'status == 0'
 	[ -e "$found" ] || : > "$found"
