@@ -35,17 +35,29 @@ changed() {
 	[ "$(state)" != "$first" ]
 }
 
+# Stopped where something differs from before: the next moment it may not.
+# shellcheck disable=SC2317 # called by wait_for
+caught() {
+	changed || return 1
+	kill -STOP $pid
+	wait_for 10 "grep -q '^State:.T' /proc/$pid/status"
+	changed && return 0
+	kill -CONT $pid
+	return 1
+}
+
 tune_until_changed() { # SIGNAL
 	local i
 
 	"$nvmetune" autotune "$ctrl" --seconds=0.3 --warmup=0 --repeats=5 --output="$found" \
 		> "$tmp/out" 2> "$tmp/err" &
 	pid=$!
-	if ! wait_for 30 changed; then
+	if ! wait_for 30 caught; then
 		kill -9 $pid
 		die "autotune does not begin: $(cat "$tmp/err")"
 	fi
 	kill -"$1" $pid
+	kill -CONT $pid 2> /dev/null
 	wait $pid 2> /dev/null
 	status=$?
 }
