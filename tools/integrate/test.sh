@@ -327,6 +327,21 @@ echo 'int f( { ' >>"$K/mm/pool.c"
 cp -a "$K/mm/pool.c" "$top/pristine/mm/"
 failing 'kernel file that spatch cannot parse' 'spatch cannot parse all of it before'
 
+# --- hooks that come with the tests
+
+fresh
+mkdir -p "$P/kunit/mm" "$P/kernels/9.8"
+mv "$P/mm/pool.cocci" "$P/kunit/mm/"
+printf 'drivers/a/a-one.cocci applied\nkunit/mm/pool.cocci applied\n' >"$P/kernels/9.8/hooks"
+is 'hook of the tests: install without them' exits 0 install "$K"
+is 'hook of the tests: file left alone' cmp -s "$K/mm/pool.c" "$top/pristine/mm/pool.c"
+is 'hook of the tests: install with them' exits 0 install "$K" --with-kunit
+is 'hook of the tests: applied' said 'kunit/mm/pool.cocci: applied'
+is 'hook of the tests: check' exits 0 check "$K"
+is 'hook of the tests: taken out again' exits 0 install "$K"
+is 'hook of the tests: file as it was' cmp -s "$K/mm/pool.c" "$top/pristine/mm/pool.c"
+rm -r "$P/kunit/mm" "$P/kernels"
+
 # --- hooks that a kernel does not need
 
 fresh
