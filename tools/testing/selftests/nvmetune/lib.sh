@@ -252,12 +252,17 @@ settle() { # CONTROLLER
 }
 
 # requests nvme0n1: sets $requests to the reads, writes, discards and flushes that
-# the block layer has completed; it does not count passthrough
+# the block layer has completed; it does not count passthrough. Of a disk with paths,
+# nvme0c1n1 and so on, they count: before 6.4 the disk itself does not.
 requests() {
-	local f
+	local f disk paths=(/sys/class/block/"${1%n*}"c*n"${1##*n}")
 
-	read -ra f < "/sys/class/block/$1/stat"
-	requests=$((f[0] + f[4] + f[11] + f[15]))
+	[ -e "${paths[0]}" ] || paths=("/sys/class/block/$1")
+	requests=0
+	for disk in "${paths[@]}"; do
+		read -ra f < "$disk/stat"
+		requests=$((requests + f[0] + f[4] + f[11] + f[15]))
+	done
 }
 
 # requests_above nvme0n1 NUMBER
