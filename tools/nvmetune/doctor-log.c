@@ -235,10 +235,10 @@ static void nt_look_wq_lockup(struct nt_doctor *d)
 	nt_look_words(d, words, "nvmetune wq all, and give workers CPUs that are not kept busy");
 }
 
-static void nt_look_hung(struct nt_doctor *d)
+/* Lines with both words, which name no CPU. */
+static void nt_look_both(struct nt_doctor *d, const char *word, const char *other,
+			 const char *mend)
 {
-	static const char mend[] =
-		"nvmetune doctor oldest-deferred nvme-timeout; dmesg shows where the task waits";
 	struct nt_hits h = { };
 	size_t i;
 
@@ -247,28 +247,22 @@ static void nt_look_hung(struct nt_doctor *d)
 	for (i = 0; i < d->log.nr; i++) {
 		const char *text = d->log.lines[i].text;
 
-		if (strstr(text, "blocked for more than ") && strstr(text, "task "))
+		if (strstr(text, word) && strstr(text, other))
 			nt_hits_add(&h, &d->log.lines[i], NULL);
 	}
 	nt_hits_tell(d, &h, nt_strdup(mend));
 }
 
+static void nt_look_hung(struct nt_doctor *d)
+{
+	nt_look_both(d, "blocked for more than ", "task ",
+		     "nvmetune doctor oldest-deferred nvme-timeout; dmesg shows where the task waits");
+}
+
 static void nt_look_flush(struct nt_doctor *d)
 {
-	static const char mend[] =
-		"report it to the driver's maintainers, with the lines from dmesg";
-	struct nt_hits h = { };
-	size_t i;
-
-	if (!nt_need_log(d))
-		return;
-	for (i = 0; i < d->log.nr; i++) {
-		const char *text = d->log.lines[i].text;
-
-		if (strstr(text, "is flushing !WQ_MEM_RECLAIM") && strstr(text, "nvme"))
-			nt_hits_add(&h, &d->log.lines[i], NULL);
-	}
-	nt_hits_tell(d, &h, nt_strdup(mend));
+	nt_look_both(d, "is flushing !WQ_MEM_RECLAIM", "nvme",
+		     "report it to the driver's maintainers, with the lines from dmesg");
 }
 
 /* "nvme nvme0: I/O tag 12 (100c) QID 1 timeout, completion polled" */

@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "watch.h"
 
@@ -63,23 +62,10 @@ static bool nt_is_watched(const struct nt_monitor *m, const char *name)
 
 /* Printing */
 
-static const char *nt_local_time(char buf[40])
-{
-	struct timespec ts;
-	struct tm tm;
-	size_t len;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	localtime_r(&ts.tv_sec, &tm);
-	len = strftime(buf, 40, "%F %T", &tm);
-	snprintf(buf + len, 40 - len, ".%03ld", ts.tv_nsec / 1000000);
-	return buf;
-}
-
 static void nt_monitor_text(const struct nt_monitor *m, const struct nt_event *ev)
 {
 	const char *note = m->resync ? " (found after lost events)" : "";
-	char time[40], old[128], new[128];
+	char time[32], old[128], new[128];
 
 	nt_local_time(time);
 	switch (ev->kind) {

@@ -27,17 +27,29 @@ void nt_sleep_until(double when)
 		;
 }
 
-const char *nt_timestamp(char buf[32])
+/* Now, with milliseconds. @split: gmtime_r or localtime_r. */
+static const char *nt_format_now(char buf[32], struct tm *(*split)(const time_t *, struct tm *),
+				 const char *format, const char *zone)
 {
 	struct timespec ts;
 	struct tm tm;
 	size_t len;
 
 	clock_gettime(CLOCK_REALTIME, &ts);
-	gmtime_r(&ts.tv_sec, &tm);
-	len = strftime(buf, 32, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(buf + len, 32 - len, ".%03ldZ", ts.tv_nsec / 1000000);
+	split(&ts.tv_sec, &tm);
+	len = strftime(buf, 32, format, &tm);
+	snprintf(buf + len, 32 - len, ".%03ld%s", ts.tv_nsec / 1000000, zone);
 	return buf;
+}
+
+const char *nt_timestamp(char buf[32])
+{
+	return nt_format_now(buf, gmtime_r, "%Y-%m-%dT%H:%M:%S", "Z");
+}
+
+const char *nt_local_time(char buf[32])
+{
+	return nt_format_now(buf, localtime_r, "%F %T", "");
 }
 
 /* Looks */

@@ -103,6 +103,8 @@ double nt_clock(void);
 void nt_sleep_until(double when);
 /* Now, in UTC, as in 2026-12-01T12:00:00.123Z. */
 const char *nt_timestamp(char buf[32]);
+/* The same for people, in local time: 2026-12-01 13:00:00.123. */
+const char *nt_local_time(char buf[32]);
 /* Why there are no statistics, as they are in none of @tree; NULL: there are. */
 const char *nt_no_stats(const struct nt_tree *tree);
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "autotune.h"
+#include "run-case.h"
 
 #define NR_PARAMS	3
 
@@ -452,10 +453,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("autotune-run");
 	TCase *tcase = tcase_create("autotune-run");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, setup, teardown);
@@ -474,9 +472,5 @@ int main(void)
 	tcase_add_test(tcase, test_no_load);
 	tcase_add_test(tcase, test_running);
 	tcase_add_test(tcase, test_disks);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_case("autotune-run", tcase);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "autotune.h"
+#include "run-case.h"
 
 /* The same figures at each run of the tests. */
 static uint64_t seed;
@@ -490,10 +491,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("autotune");
 	TCase *tcase = tcase_create("autotune");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, test_median);
@@ -510,9 +508,5 @@ int main(void)
 	tcase_add_test(tcase, test_advise_no_bounce);
 	tcase_add_test(tcase, test_job);
 	tcase_add_test(tcase, test_fio);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_case("autotune", tcase);
 }

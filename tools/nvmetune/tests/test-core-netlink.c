@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fake-kernel.h"
+#include "run-case.h"
 
 static struct nt_error err;
 
@@ -579,10 +580,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("netlink");
 	TCase *tc = tcase_create("netlink");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tc, absent);
 	tcase_add_test(tc, loads);
@@ -603,10 +601,5 @@ int main(void)
 	tcase_add_test(tc, second_request_is_refused);
 	tcase_add_test(tc, the_later_of_two_holds);
 	tcase_add_test(tc, set_resets);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("netlink", tc);
 }

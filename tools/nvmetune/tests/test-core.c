@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nvmetune.h"
+#include "run-case.h"
 
 /* Patterns */
 
@@ -379,10 +380,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("core");
 	TCase *tc = tcase_create("core");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(tc, pattern_match, 0, NT_ARRAY_SIZE(nt_matches));
 	tcase_add_test(tc, pattern_valid);
@@ -398,10 +396,5 @@ int main(void)
 	tcase_add_test(tc, nearest);
 	tcase_add_test(tc, table);
 	tcase_add_test(tc, json_values);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_case("core", tc);
 }

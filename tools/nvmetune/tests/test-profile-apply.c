@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "profile.h"
+#include "run-case.h"
 
 #define BEFORE	"/run/nvmetune/before.conf"
 #define MOST	4
@@ -203,10 +204,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("profile-apply");
 	TCase *tcase = tcase_create("profile-apply");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_set_timeout(tcase, 30);
 	tcase_add_checked_fixture(tcase, setup, teardown);
@@ -216,9 +214,5 @@ int main(void)
 	tcase_add_test(tcase, test_refused);
 	tcase_add_test(tcase, test_half);
 	tcase_add_test(tcase, test_dry_run);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_case("profile-apply", tcase);
 }

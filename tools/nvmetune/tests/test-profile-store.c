@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "profile.h"
+#include "run-case.h"
 
 #define BEFORE	"/run/nvmetune/before.conf"
 #define OLD	"/run/nvmetune/before.old"
@@ -216,10 +217,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("profile-store");
 	TCase *tcase = tcase_create("profile-store");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, test_where);
@@ -227,9 +225,5 @@ int main(void)
 	tcase_add_test(tcase, test_state);
 	tcase_add_test(tcase, test_killed);
 	tcase_add_test(tcase, test_lock);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_case("profile-store", tcase);
 }

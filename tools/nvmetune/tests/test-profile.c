@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profile.h"
+#include "run-case.h"
 
 static struct nt_profile p;
 static struct nt_plan plan;
@@ -334,10 +335,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("profile");
 	TCase *tcase = tcase_create("profile");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, test_form);
@@ -354,9 +352,5 @@ int main(void)
 	tcase_add_test(tcase, test_save_only);
 	tcase_add_test(tcase, test_save_mixed);
 	tcase_add_test(tcase, test_builtin);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_case("profile", tcase);
 }

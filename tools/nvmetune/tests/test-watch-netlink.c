@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fake-kernel.h"
+#include "run-case.h"
 #include "watch.h"
 
 /* What happens while somebody waits: a step each time, until none is left. */
@@ -267,10 +268,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("watch-netlink");
 	TCase *t = tcase_create("watch-netlink");
-	SRunner *r;
-	int failed;
 
 	tcase_add_test(t, changes);
 	tcase_add_test(t, count);
@@ -283,10 +281,5 @@ int main(void)
 	tcase_add_test(t, failing_dump);
 	tcase_add_test(t, statistics);
 	tcase_add_test(t, reset);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_case("watch-netlink", t);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "watch.h"
+#include "run-case.h"
 
 static struct nt_look old, now;
 
@@ -534,10 +535,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("watch");
 	TCase *t = tcase_create("watch");
-	SRunner *r;
-	int failed;
 
 	tcase_add_checked_fixture(t, NULL, clear);
 	tcase_add_test(t, cpus);
@@ -556,10 +554,5 @@ int main(void)
 	tcase_add_test(t, following);
 	tcase_add_test(t, following_what_is_so);
 	tcase_add_test(t, seconds_and_numbers);
-	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_case("watch", t);
 }
