@@ -21,8 +21,10 @@
  * first request's ipi_list and chained by rq_next, both free once a request is
  * complete.
  *
- * defer.c is the engine and knows nothing of the driver: it sees requests, a
- * clock and struct nvme_defer_ops. defer-ctrl.c decides which queues may defer
+ * The engine knows nothing of the driver: it sees requests, a clock and struct
+ * nvme_defer_ops. defer.c is its side of interrupts and of the driver,
+ * defer-budget.c says what an interrupt may do itself, defer-lane.c has the lanes,
+ * their worker and the flush. defer-ctrl.c decides which queues may defer
  * and owns the workqueues. tune.c holds the settings and shows them, and the
  * statistics, to the control plane. pci-defer.h ties all of it to pci.c.
  */
@@ -314,7 +316,7 @@ struct nvme_defer {
 	struct nvme_tune_facts facts;
 };
 
-/* defer.c: the engine */
+/* defer.c: interrupts, and the life of a queue */
 extern struct nvme_defer nvme_defer_none;
 
 void nvme_defer_init(struct nvme_defer *d, const struct nvme_defer_settings *set,
@@ -327,20 +329,24 @@ void nvme_defer_irq(struct nvme_defer *d);
 bool nvme_defer_softirq(struct nvme_defer *d, struct request *rq);
 void nvme_defer_start(struct nvme_defer *d, bool polled);
 void nvme_defer_stop(struct nvme_defer *d);
-void nvme_defer_flush(struct nvme_defer *d);
+int nvme_defer_allow(struct nvme_defer *d, struct workqueue_struct *wq);
+void nvme_defer_disallow(struct nvme_defer *d);
+u64 nvme_defer_counted(const struct nvme_defer *d, enum nvme_defer_count what,
+		       bool softirq);
+
+/* defer-budget.c: what an interrupt may do itself */
 bool nvme_defer_wants(const struct nvme_defer_settings *set, u32 bytes,
 		      u32 used, bool share_left);
 bool nvme_defer_share_left(struct nvme_defer_window *w, u64 now, u32 share);
 void nvme_defer_charge(struct nvme_defer_window *w, u64 start, u64 charged,
 		       u64 now);
-bool nvme_defer_over_limit(struct nvme_defer *d, u64 now);
 bool nvme_defer_pressure_left(struct nvme_defer_window *w, u64 now, u32 bytes,
 			      u32 limit);
+
+/* defer-lane.c: lanes, worker and flush; see defer-lane.h, too */
+bool nvme_defer_over_limit(struct nvme_defer *d, u64 now);
 u64 nvme_defer_age(const struct nvme_defer_lane *lane, u64 now);
-int nvme_defer_allow(struct nvme_defer *d, struct workqueue_struct *wq);
-void nvme_defer_disallow(struct nvme_defer *d);
-u64 nvme_defer_counted(const struct nvme_defer *d, enum nvme_defer_count what,
-		       bool softirq);
+void nvme_defer_flush(struct nvme_defer *d);
 
 /**
  * nvme_defer_armed() - whether completions of a queue may be deferred now
