@@ -35,7 +35,7 @@ export JOBS V
 
 .DEFAULT_GOAL := help
 .PHONY: help setup unpack integrate unintegrate kernel vm kunit selftest check \
-	test test-all demo series clean distclean
+	test test-all demo bench-instructions series clean distclean
 # One kernel is built at a time; each build uses all CPUs.
 .NOTPARALLEL:
 
@@ -53,6 +53,7 @@ help:
 	@echo '  test         kunit, selftest and check on 6.12, what a newcomer runs'
 	@echo '  test-all     all kernels, the full matrix, longer runs'
 	@echo '  demo         the same load completed in the interrupt and deferred'
+	@echo '  bench-instructions  instructions a request, completed in the interrupt and deferred'
 	@echo '  clean        remove build/, but for the compiler cache build/ccache'
 	@echo '  distclean    remove all of build/'
 	@echo 'Variables:'
@@ -105,6 +106,11 @@ test-all:
 
 demo: setup
 	@tools/bench/demo
+
+bench-instructions: override IMAGE := perf
+bench-instructions: override KERNEL := 6.12
+bench-instructions: kernel
+	@tools/bench/instructions
 
 clean:
 	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name ccache -exec rm -rf {} +; fi
