@@ -25,7 +25,7 @@
  * nvme_defer_ops. defer.c is its side of interrupts and of the driver,
  * defer-budget.c says what an interrupt may do itself, defer-lane.c has the lanes,
  * their worker and the flush. defer-ctrl.c decides which queues may defer
- * and owns the workqueues. tune.c holds the settings and shows them, and the
+ * and owns the workqueues. tune*.c holds the settings and shows them, and the
  * statistics, to the control plane. pci-defer.h ties all of it to pci.c.
  */
 #ifndef _NVME_DEFER_H
@@ -143,7 +143,7 @@ struct nvme_tune_facts {
 	struct cpumask cpus;
 };
 
-/* Times that are measured; descriptions in tune.c. */
+/* Times that are measured; descriptions in tune-stats.c. */
 enum nvme_defer_hist {
 	NVME_DEFER_HIST_HANDLER,	/* ns from the first completion to the end */
 	NVME_DEFER_HIST_DELAY,		/* ns from the push of the oldest to completion */
@@ -173,7 +173,7 @@ struct nvme_defer_ops {
 	u64 (*clock)(void);
 };
 
-/* What happened in interrupt context; names in tune.c. */
+/* What happened in interrupt context; names in tune-stats.c. */
 enum nvme_defer_count {
 	NVME_DEFER_INLINE,		/* requests completed on the spot */
 	NVME_DEFER_INLINE_BYTES,
@@ -411,7 +411,7 @@ struct nvme_defer *nvme_defer_queue(struct nvme_defer_ctrl *c, unsigned int qid)
 void nvme_defer_release(struct nvme_defer *d);
 void nvme_defer_update_queue(struct nvme_defer *d);
 
-/* tune.c: the settings, and the control plane's view of queues and controllers */
+/* tune.c, tune-params.c: the settings, and the control plane's view of queues and controllers */
 extern struct nvme_defer_settings nvme_defer_settings;
 DECLARE_STATIC_KEY_FALSE(nvme_defer_hists_key);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The NVMe PCI driver's part of the control plane: what can be set for the driver,
- * a controller and a queue, and what they are.
+ * The NVMe PCI driver's part of the control plane: values of the driver, of
+ * controllers and of queues, and the objects that show them. tune-params.c says what
+ * can be set and what is shown, tune-stats.c has the statistics.
  *
- * A line in one of two tables makes a parameter of the driver, of controllers and,
- * if it is in the first, of queues. A queue's value comes before its controller's,
- * and that before the driver's, which is the module parameter:
+ * A queue's value comes before its controller's, and that before the driver's, which
+ * is the module parameter:
  *
  *   nvme           the driver's values; there as long as any controller is.
  *                  "inherit" brings the built-in default back
@@ -16,60 +16,13 @@
  * comes and goes in the controller's update work, since registering waits for
  * memory, and a reset must not.
  */
-#include <linux/cpumask.h>
 #include <linux/device.h>
-#include <linux/kstrtox.h>
-#include <linux/moduleparam.h>
-#include <linux/seq_file.h>
-#include <linux/sizes.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
-#include <linux/sysfs.h>
+#include <linux/spinlock.h>
 
-#include "defer.h"
-
-/*
- * Where the defaults come from: measured with -O2 and -Os copies in a guest
- * without KVM; Documentation/admin-guide/nvmetune.rst says what that can tell.
- * The same as in the tables below.
- */
-struct nvme_defer_settings nvme_defer_settings = {
-	.mode		= NVME_DEFER_AUTO,
-	.workqueue	= NVME_DEFER_WQ_AUTO,
-	.inline_bytes	= SZ_128K,
-	.irq_share	= 10,
-	.small_bytes	= SZ_16K,
-	.lanes		= 2,
-	.chunk_bytes	= SZ_512K,
-	.lane_bytes	= SZ_1M,
-	.backlog_bytes	= SZ_32M,
-	.max_age_ms	= 200,
-	.resched_bytes	= SZ_256K,
-};
-
-DEFINE_STATIC_KEY_FALSE(nvme_defer_hists_key);
-
-static const char * const nvme_tune_mode_names[] = {
-	[NVME_DEFER_OFF]	= "off",
-	[NVME_DEFER_ON]		= "on",
-	[NVME_DEFER_AUTO]	= "auto",
-	NULL
-};
-
-static const char * const nvme_tune_wq_names[] = {
-	[NVME_DEFER_WQ_AUTO]	= "auto",
-	[NVME_DEFER_WQ_QUEUE]	= "queue",
-	[NVME_DEFER_WQ_CTRL]	= "controller",
-	NULL
-};
-
-static int nvme_tune_prepare_workqueue(struct nvmetune_setting *s,
-				       struct nvmetune_error *err);
-
-/* A field of the settings by its place: all are u32. */
-#define NVME_TUNE_FIELD(field)						\
-	(offsetof(struct nvme_defer_settings, field) / sizeof(u32))
-#define NVME_TUNE_MODE		NVME_TUNE_FIELD(mode)
-#define NVME_TUNE_NR_FIELDS	(sizeof(struct nvme_defer_settings) / sizeof(u32))
+#include "tune.h"
 
 /* Values */
 
@@ -86,8 +39,15 @@ static u32 *nvme_tune_slot(struct nvme_defer_settings *set, unsigned int field)
 	return (u32 *)set + field;
 }
 
-/* What holds at a level; NULL: for the driver. */
-static u32 nvme_tune_in_force(struct nvme_tune_level *level, unsigned int field)
+/**
+ * nvme_tune_in_force() - what holds at a level
+ * @level: the level; NULL: for the driver
+ * @field: which setting
+ *
+ * Context: under nvme_tune_lock; for the driver, any.
+ * Return: the value, its own or an inherited one.
+ */
+u32 nvme_tune_in_force(struct nvme_tune_level *level, unsigned int field)
 {
 	for (; level; level = level->above)
 		if (level->has & BIT(field))
@@ -149,11 +109,17 @@ u32 nvme_tune_workqueue(struct nvme_defer_ctrl *c)
 	return scope;
 }
 
-/* Parameters. An object's data is its level; the driver's has none. */
-
-static void nvme_tune_get(struct nvmetune_object *obj,
-			  const struct nvmetune_param *param,
-			  struct nvmetune_state *state)
+/**
+ * nvme_tune_get() - a parameter's get
+ * @obj: the object
+ * @param: the parameter
+ * @state: out
+ *
+ * Context: task context.
+ */
+void nvme_tune_get(struct nvmetune_object *obj,
+		   const struct nvmetune_param *param,
+		   struct nvmetune_state *state)
 {
 	struct nvme_tune_level *level = nvmetune_data(obj);
 
@@ -184,479 +150,18 @@ static void nvme_tune_put(struct nvme_tune_level *level,
 	spin_unlock(&nvme_tune_lock);
 }
 
-static void nvme_tune_commit(struct nvmetune_setting *s)
+/**
+ * nvme_tune_commit() - a parameter's commit
+ * @s: what to set
+ *
+ * Context: task context.
+ */
+void nvme_tune_commit(struct nvmetune_setting *s)
 {
 	nvme_tune_put(nvmetune_data(s->obj), s->param, &s->value);
 }
 
-/* Of a controller: those that it has are not made anew under the load. */
-static int nvme_tune_prepare_workqueue(struct nvmetune_setting *s,
-				       struct nvmetune_error *err)
-{
-	struct nvme_tune_level *level = nvmetune_data(s->obj);
-	struct nvme_defer_ctrl *c;
-	unsigned int qid;
-
-	if (!level)
-		return 0;
-	c = container_of(level, struct nvme_defer_ctrl, level);
-	for (qid = 0; qid < c->nr_queues; qid++) {
-		/* Pairs with smp_store_release() in nvme_defer_queue(). */
-		struct nvme_defer *d = smp_load_acquire(&c->queue[qid]);
-
-		if (d && READ_ONCE(d->wq)) {
-			err->text =
-				"has workqueues: first set defer_mode=off, of its queues as well";
-			return -EBUSY;
-		}
-	}
-	return 0;
-}
-
-#define NVME_TUNE_SETTING(_field, _name, _type, _def, _help, ...)	\
-	{								\
-		.name = _name, .help = _help,				\
-		.type = NVMETUNE_TYPE_##_type, .def = _def,		\
-		.inherits = true, .arg = NVME_TUNE_FIELD(_field),	\
-		.get = nvme_tune_get, .commit = nvme_tune_commit,	\
-		__VA_ARGS__						\
-	}
-
-/* What each queue may have a value of its own for. */
-static const struct nvmetune_param nvme_tune_queue_settings[] = {
-	NVME_TUNE_SETTING(mode, "defer_mode", ENUM, NVME_DEFER_AUTO,
-			  "completions to move out of interrupts: off, on (all), auto (reads beyond the budget where DMA bounces)",
-			  .names = nvme_tune_mode_names),
-	NVME_TUNE_SETTING(inline_bytes, "defer_inline_bytes", BYTES, SZ_128K,
-			  "auto: bytes that an interrupt may copy before it defers",
-			  .max = SZ_1G),
-	NVME_TUNE_SETTING(irq_share, "defer_irq_share", PERCENT, 10,
-			  "auto: share of a CPU's time for completing in interrupts",
-			  .max = 100),
-	NVME_TUNE_SETTING(small_bytes, "defer_small_bytes", BYTES, SZ_16K,
-			  "auto: requests up to this size are not deferred for want of budget, unless very many",
-			  .max = SZ_1G),
-	NVME_TUNE_SETTING(resched_bytes, "resched_bytes", BYTES, SZ_256K,
-			  "workers let go of the CPU each so many bytes, 0: never",
-			  .max = SZ_1G),
-	NVME_TUNE_SETTING(measure, "measure", BOOL, 0,
-			  "measure the time of handlers and the delay of completions"),
-};
-
-/* What only holds for all queues of a controller. */
-static const struct nvmetune_param nvme_tune_ctrl_settings[] = {
-	NVME_TUNE_SETTING(lanes, "defer_lanes", COUNT, 2,
-			  "workers a queue at the most",
-			  .min = 1, .max = NVME_DEFER_MAX_LANES),
-	NVME_TUNE_SETTING(chunk_bytes, "defer_chunk_bytes", BYTES, SZ_512K,
-			  "most that is handed to a worker at once",
-			  .min = SZ_4K, .max = SZ_1G),
-	NVME_TUNE_SETTING(lane_bytes, "defer_lane_bytes", BYTES, SZ_1M,
-			  "a worker with less backlog than this gets the next chunk",
-			  .max = SZ_1G),
-	NVME_TUNE_SETTING(backlog_bytes, "defer_backlog_bytes", BYTES, SZ_32M,
-			  "backlog of a queue beyond which interrupts complete a share again",
-			  .min = SZ_64K, .max = SZ_1G),
-	NVME_TUNE_SETTING(max_age_ms, "defer_max_age_ms", COUNT, 200,
-			  "the same for the age of the oldest deferred request",
-			  .unit = NVMETUNE_UNIT_MILLISECONDS,
-			  .min = 1, .max = 60000),
-	NVME_TUNE_SETTING(workqueue, "workqueue", ENUM, NVME_DEFER_WQ_AUTO,
-			  "workqueues: one a queue, one a controller, or auto (by the number of queues)",
-			  .names = nvme_tune_wq_names,
-			  .prepare = nvme_tune_prepare_workqueue),
-};
-
-/* Facts */
-
-static void nvme_tune_fact(struct nvmetune_state *state, u64 value)
-{
-	*state = (struct nvmetune_state){
-		.own.num = value,
-		.in_force = value,
-	};
-}
-
-static struct nvme_defer_ctrl *nvme_tune_ctrl(struct nvmetune_object *obj)
-{
-	return container_of(nvmetune_data(obj), struct nvme_defer_ctrl, level);
-}
-
-static struct nvme_defer *nvme_tune_queue(struct nvmetune_object *obj)
-{
-	return container_of(nvmetune_data(obj), struct nvme_defer, level);
-}
-
-#define NVME_TUNE_CTRL_FACT(name, expression)				\
-static void nvme_tune_ctrl_##name(struct nvmetune_object *obj,		\
-				  const struct nvmetune_param *param,	\
-				  struct nvmetune_state *state)		\
-{									\
-	struct nvme_defer_ctrl *o = nvme_tune_ctrl(obj);		\
-									\
-	nvme_tune_fact(state, expression);				\
-}
-
-#define NVME_TUNE_QUEUE_FACT(name, expression)				\
-static void nvme_tune_queue_##name(struct nvmetune_object *obj,		\
-				   const struct nvmetune_param *param,	\
-				   struct nvmetune_state *state)	\
-{									\
-	struct nvme_defer *o = nvme_tune_queue(obj);			\
-									\
-	nvme_tune_fact(state, expression);				\
-}
-
-NVME_TUNE_CTRL_FACT(bounces, o->bounces)
-NVME_TUNE_CTRL_FACT(threaded, o->threaded)
-NVME_TUNE_QUEUE_FACT(qid, o->qid)
-NVME_TUNE_QUEUE_FACT(irq, READ_ONCE(o->facts.irq))
-NVME_TUNE_QUEUE_FACT(depth, READ_ONCE(o->facts.depth))
-NVME_TUNE_QUEUE_FACT(bounces, o->ctrl->bounces)
-NVME_TUNE_QUEUE_FACT(running, READ_ONCE(o->running))
-NVME_TUNE_QUEUE_FACT(polled, READ_ONCE(o->polled))
-NVME_TUNE_QUEUE_FACT(threaded, READ_ONCE(o->threaded) || o->ctrl->threaded)
-NVME_TUNE_QUEUE_FACT(armed, nvme_defer_armed(o))
-
-/* The node may be none: as text, where that is -1. */
-static int nvme_tune_ctrl_node(struct nvmetune_object *obj,
-			       const struct nvmetune_param *param, char *buf,
-			       size_t size)
-{
-	return scnprintf(buf, size, "%d",
-			 dev_to_node(nvme_tune_ctrl(obj)->dev));
-}
-
-static int nvme_tune_queue_node(struct nvmetune_object *obj,
-				const struct nvmetune_param *param, char *buf,
-				size_t size)
-{
-	struct nvme_defer *d = nvme_tune_queue(obj);
-	unsigned int cpu;
-	unsigned long flags;
-
-	spin_lock_irqsave(&d->lock, flags);
-	cpu = cpumask_first(&d->facts.cpus);
-	spin_unlock_irqrestore(&d->lock, flags);
-	return scnprintf(buf, size, "%d",
-			 cpu < nr_cpu_ids ? cpu_to_node(cpu) : NUMA_NO_NODE);
-}
-
-static int nvme_tune_queue_cpus(struct nvmetune_object *obj,
-				const struct nvmetune_param *param, char *buf,
-				size_t size)
-{
-	struct nvme_defer *d = nvme_tune_queue(obj);
-	unsigned long flags;
-	int len;
-
-	spin_lock_irqsave(&d->lock, flags);
-	len = scnprintf(buf, size, "%*pbl", cpumask_pr_args(&d->facts.cpus));
-	spin_unlock_irqrestore(&d->lock, flags);
-	return len;
-}
-
-/* Named by what they belong to: see nvme_defer_get_wq(). */
-static int nvme_tune_queue_wq(struct nvmetune_object *obj,
-			      const struct nvmetune_param *param, char *buf,
-			      size_t size)
-{
-	struct nvme_defer *d = nvme_tune_queue(obj);
-	struct workqueue_struct *wq = READ_ONCE(d->wq);
-
-	if (!wq)
-		return scnprintf(buf, size, "none");
-	if (wq == READ_ONCE(d->ctrl->wq))
-		return scnprintf(buf, size, "nvme%d-defer", d->ctrl->instance);
-	return scnprintf(buf, size, "nvme%dq%u-defer", d->ctrl->instance,
-			 d->qid);
-}
-
-#define NVME_TUNE_NUMBER(pname, ptype, getter, phelp)			\
-	{								\
-		.name = pname, .help = phelp,				\
-		.type = NVMETUNE_TYPE_##ptype, .max = U32_MAX,		\
-		.get = getter,						\
-	}
-#define NVME_TUNE_TEXT(pname, writer, phelp)				\
-	{								\
-		.name = pname, .help = phelp,				\
-		.type = NVMETUNE_TYPE_TEXT, .text = writer,		\
-	}
-
-static const struct nvmetune_param nvme_tune_ctrl_facts[] = {
-	NVME_TUNE_NUMBER("bounces", BOOL, nvme_tune_ctrl_bounces,
-			 "all DMA goes through bounce buffers"),
-	NVME_TUNE_NUMBER("threaded", BOOL, nvme_tune_ctrl_threaded,
-			 "the driver asked for interrupts handled in threads"),
-	NVME_TUNE_TEXT("numa_node", nvme_tune_ctrl_node,
-		       "NUMA node of the device, -1: none"),
-};
-
-static const struct nvmetune_param nvme_tune_queue_facts[] = {
-	NVME_TUNE_NUMBER("qid", COUNT, nvme_tune_queue_qid,
-			 "queue identifier"),
-	NVME_TUNE_TEXT("cpus", nvme_tune_queue_cpus,
-		       "CPUs that the interrupt is spread over"),
-	NVME_TUNE_NUMBER("irq", COUNT, nvme_tune_queue_irq,
-			 "interrupt number, 0: none"),
-	NVME_TUNE_TEXT("numa_node", nvme_tune_queue_node,
-		       "NUMA node of the first of these CPUs, -1: none"),
-	NVME_TUNE_NUMBER("depth", COUNT, nvme_tune_queue_depth,
-			 "entries of the submission queue"),
-	NVME_TUNE_NUMBER("bounces", BOOL, nvme_tune_queue_bounces,
-			 "all DMA goes through bounce buffers"),
-	NVME_TUNE_NUMBER("running", BOOL, nvme_tune_queue_running,
-			 "the queue is set up"),
-	NVME_TUNE_NUMBER("polled", BOOL, nvme_tune_queue_polled,
-			 "it has no interrupt"),
-	NVME_TUNE_NUMBER("threaded", BOOL, nvme_tune_queue_threaded,
-			 "its interrupt is handled in a thread"),
-	NVME_TUNE_NUMBER("armed", BOOL, nvme_tune_queue_armed,
-			 "completions may be deferred at this moment"),
-	NVME_TUNE_TEXT("wq_name", nvme_tune_queue_wq,
-		       "its workqueue, below /sys/bus/workqueue/devices, or none"),
-};
-
-/**
- * nvme_tune_set_facts() - a queue is about to be started
- * @d: the queue
- * @irq: interrupt number, 0: none
- * @depth: entries of the submission queue
- * @cpus: CPUs that the interrupt is spread over; may be NULL
- *
- * Context: task context, no allocation: in the reset path.
- */
-void nvme_tune_set_facts(struct nvme_defer *d, unsigned int irq,
-			 unsigned int depth, const struct cpumask *cpus)
-{
-	unsigned long flags;
-
-	if (d == &nvme_defer_none)
-		return;
-	spin_lock_irqsave(&d->lock, flags);
-	d->facts.irq = irq;
-	d->facts.depth = depth;
-	if (cpus)
-		cpumask_copy(&d->facts.cpus, cpus);
-	else
-		cpumask_clear(&d->facts.cpus);
-	spin_unlock_irqrestore(&d->lock, flags);
-}
-
-/* Statistics */
-
-#define NVME_TUNE_STAT(pname, pkind, punit, phelp)			\
-	{								\
-		.name = pname, .help = phelp,				\
-		.kind = NVMETUNE_STAT_KIND_##pkind,			\
-		.unit = NVMETUNE_UNIT_##punit,				\
-	}
-
-static const struct nvmetune_stat nvme_tune_queue_stats[] = {
-	/* In the order of enum nvme_defer_count. */
-	NVME_TUNE_STAT("irq_inline", COUNTER, REQUESTS,
-		       "completed on the spot"),
-	NVME_TUNE_STAT("irq_inline_bytes", COUNTER, BYTES,
-		       "of these"),
-	NVME_TUNE_STAT("irq_deferred", COUNTER, REQUESTS,
-		       "handed to a lane"),
-	NVME_TUNE_STAT("irq_deferred_bytes", COUNTER, BYTES,
-		       "of these"),
-	NVME_TUNE_STAT("irq_pressure", COUNTER, REQUESTS,
-		       "of inline: would have been deferred, but the backlog was past its limit"),
-	NVME_TUNE_STAT("irq_chunks", COUNTER, NONE,
-		       "pushes to a lane"),
-	NVME_TUNE_STAT("irq_queue_work", COUNTER, NONE,
-		       "of these, those that woke a worker"),
-	/* The same of softirqs. */
-	NVME_TUNE_STAT("softirq_inline", COUNTER, REQUESTS,
-		       "completed on the spot"),
-	NVME_TUNE_STAT("softirq_inline_bytes", COUNTER, BYTES,
-		       "of these"),
-	NVME_TUNE_STAT("softirq_deferred", COUNTER, REQUESTS,
-		       "handed to a lane"),
-	NVME_TUNE_STAT("softirq_deferred_bytes", COUNTER, BYTES,
-		       "of these"),
-	NVME_TUNE_STAT("softirq_pressure", COUNTER, REQUESTS,
-		       "of inline: would have been deferred, but the backlog was past its limit"),
-	NVME_TUNE_STAT("softirq_chunks", COUNTER, NONE,
-		       "pushes to a lane"),
-	NVME_TUNE_STAT("softirq_queue_work", COUNTER, NONE,
-		       "of these, those that woke a worker"),
-	NVME_TUNE_STAT("worker_runs", COUNTER, NONE,
-		       "times that a worker, or a flush, found something"),
-	NVME_TUNE_STAT("worker_requests", COUNTER, REQUESTS,
-		       "completed by workers and flushes"),
-	NVME_TUNE_STAT("worker_bytes", COUNTER, BYTES, "of these"),
-	NVME_TUNE_STAT("worker_rescheds", COUNTER, NONE,
-		       "points where a worker let go of its CPU"),
-	NVME_TUNE_STAT("worker_max_run_ns", MAXIMUM, NANOSECONDS,
-		       "longest run of a worker while times are measured"),
-	NVME_TUNE_STAT("backlog_bytes", GAUGE, BYTES,
-		       "pushed and not yet completed"),
-	NVME_TUNE_STAT("lane_backlog_max_bytes", MAXIMUM, BYTES,
-		       "most that a lane has held"),
-	NVME_TUNE_STAT("oldest_ns", GAUGE, NANOSECONDS,
-		       "age of the oldest deferred request"),
-	NVME_TUNE_STAT("flushes", COUNTER, NONE,
-		       "stops of the queue that found something deferred"),
-	NVME_TUNE_STAT("flush_waits", COUNTER, NONE,
-		       "of these, those that had to wait for a worker"),
-};
-
-struct nvme_tune_lane_stats {
-	u64 runs;
-	u64 requests;
-	u64 bytes;
-	u64 rescheds;
-};
-
-static void nvme_tune_read_lane(const struct nvme_defer_lane *lane,
-				struct nvme_tune_lane_stats *s)
-{
-	unsigned int start;
-
-	do {
-		start = u64_stats_fetch_begin(&lane->sync);
-		s->runs = u64_stats_read(&lane->runs);
-		s->requests = u64_stats_read(&lane->requests);
-		s->bytes = u64_stats_read(&lane->bytes);
-		s->rescheds = u64_stats_read(&lane->rescheds);
-	} while (u64_stats_fetch_retry(&lane->sync, start));
-}
-
-static void nvme_tune_read_stats(struct nvmetune_object *obj, u64 *values)
-{
-	struct nvme_defer *d = nvme_tune_queue(obj);
-	u64 now = d->ops->clock(), oldest = 0, longest = 0;
-	struct nvme_tune_lane_stats s, sum = { };
-	long backlog = 0, highest = 0;
-	unsigned int i;
-
-	for (i = 0; i < NVME_DEFER_NR_COUNTS; i++)
-		*values++ = nvme_defer_counted(d, i, false);
-	for (i = 0; i < NVME_DEFER_NR_COUNTS; i++)
-		*values++ = nvme_defer_counted(d, i, true);
-	for (i = 0; i < NVME_DEFER_MAX_LANES; i++) {
-		const struct nvme_defer_lane *lane = &d->lane[i];
-
-		nvme_tune_read_lane(lane, &s);
-		sum.runs += s.runs;
-		sum.requests += s.requests;
-		sum.bytes += s.bytes;
-		sum.rescheds += s.rescheds;
-		backlog += atomic_long_read(&lane->backlog);
-		highest = max(highest, atomic_long_read(&lane->backlog_max));
-		oldest = max(oldest, nvme_defer_age(lane, now));
-		longest = max(longest, READ_ONCE(lane->max_run_ns));
-	}
-	*values++ = sum.runs;
-	*values++ = sum.requests;
-	*values++ = sum.bytes;
-	*values++ = sum.rescheds;
-	*values++ = longest;
-	*values++ = backlog;
-	*values++ = highest;
-	*values++ = oldest;
-	*values++ = atomic_read(&d->flushes);
-	*values++ = atomic_read(&d->flush_waits);
-}
-
-/* A worker that runs at this moment may put its own maximum back. */
-static void nvme_tune_reset_stats(struct nvmetune_object *obj)
-{
-	struct nvme_defer *d = nvme_tune_queue(obj);
-	unsigned int i;
-
-	for (i = 0; i < NVME_DEFER_MAX_LANES; i++) {
-		atomic_long_set(&d->lane[i].backlog_max,
-				atomic_long_read(&d->lane[i].backlog));
-		WRITE_ONCE(d->lane[i].max_run_ns, 0);
-	}
-}
-
-static void nvme_tune_show_lanes(struct seq_file *m,
-				 struct nvmetune_object *obj)
-{
-	struct nvme_defer *d = nvme_tune_queue(obj);
-	struct nvme_tune_lane_stats s;
-	u64 now = d->ops->clock();
-	unsigned int i;
-
-	seq_puts(m, "lane in_use backlog_bytes oldest_ns requests bytes runs rescheds\n");
-	for (i = 0; i < NVME_DEFER_MAX_LANES; i++) {
-		nvme_tune_read_lane(&d->lane[i], &s);
-		seq_printf(m, "%u %d %ld %llu %llu %llu %llu %llu\n", i,
-			   i < READ_ONCE(d->set->lanes),
-			   atomic_long_read(&d->lane[i].backlog),
-			   nvme_defer_age(&d->lane[i], now), s.requests,
-			   s.bytes, s.runs, s.rescheds);
-	}
-}
-
-static const struct nvmetune_hist_desc nvme_tune_hists[] = {
-	[NVME_DEFER_HIST_HANDLER] = {
-		.name = "handler_ns",
-		.help = "interrupt handler, from its first completion to the end",
-		.unit = NVMETUNE_UNIT_NANOSECONDS,
-	},
-	[NVME_DEFER_HIST_DELAY] = {
-		.name = "delay_ns",
-		.help = "deferred requests, from the push of the oldest of their run to completion",
-		.unit = NVMETUNE_UNIT_NANOSECONDS,
-	},
-};
-
-static struct nvmetune_hist *nvme_tune_hist(struct nvmetune_object *obj,
-					    unsigned int index)
-{
-	struct nvme_defer *d = nvme_tune_queue(obj);
-	/* Pairs with smp_store_release() in nvme_tune_measure(). */
-	struct nvme_defer_hists *hists = smp_load_acquire(&d->hists);
-
-	return hists ? &hists->hist[index] : NULL;
-}
-
-static const struct nvmetune_table nvme_tune_tables[] = {
-	{ .name = "lanes", .show = nvme_tune_show_lanes },
-};
-
 /* Objects */
-
-static const struct nvmetune_class nvme_tune_driver_class = {
-	.name		= "nvme-driver",
-	.params		= {
-		{ nvme_tune_queue_settings, ARRAY_SIZE(nvme_tune_queue_settings) },
-		{ nvme_tune_ctrl_settings, ARRAY_SIZE(nvme_tune_ctrl_settings) },
-	},
-};
-
-static const struct nvmetune_class nvme_tune_ctrl_class = {
-	.name		= "nvme-controller",
-	.params		= {
-		{ nvme_tune_queue_settings, ARRAY_SIZE(nvme_tune_queue_settings) },
-		{ nvme_tune_ctrl_settings, ARRAY_SIZE(nvme_tune_ctrl_settings) },
-		{ nvme_tune_ctrl_facts, ARRAY_SIZE(nvme_tune_ctrl_facts) },
-	},
-};
-
-static const struct nvmetune_class nvme_tune_queue_class = {
-	.name		= "nvme-queue",
-	.params		= {
-		{ nvme_tune_queue_settings, ARRAY_SIZE(nvme_tune_queue_settings) },
-		{ nvme_tune_queue_facts, ARRAY_SIZE(nvme_tune_queue_facts) },
-	},
-	.stats		= nvme_tune_queue_stats,
-	.nr_stats	= ARRAY_SIZE(nvme_tune_queue_stats),
-	.hists		= nvme_tune_hists,
-	.nr_hists	= ARRAY_SIZE(nvme_tune_hists),
-	.tables		= nvme_tune_tables,
-	.nr_tables	= ARRAY_SIZE(nvme_tune_tables),
-	.read_stats	= nvme_tune_read_stats,
-	.reset_stats	= nvme_tune_reset_stats,
-	.hist		= nvme_tune_hist,
-};
 
 /* The driver's object, and how many controllers there are. */
 static struct nvmetune_object *nvme_tune_driver;
@@ -823,24 +328,16 @@ void nvme_tune_remove_queue(struct nvme_defer *d)
 	nvme_tune_measure(d, false);
 }
 
-/* Module parameters: the driver's values. */
-
-/* The parameter of a field. */
-static const struct nvmetune_param *nvme_tune_param(unsigned int field)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(nvme_tune_queue_settings); i++)
-		if (nvme_tune_queue_settings[i].arg == field)
-			return &nvme_tune_queue_settings[i];
-	for (i = 0; i < ARRAY_SIZE(nvme_tune_ctrl_settings); i++)
-		if (nvme_tune_ctrl_settings[i].arg == field)
-			return &nvme_tune_ctrl_settings[i];
-	return NULL;
-}
-
-static int nvme_tune_set_driver(const struct nvmetune_param *param,
-				const struct nvmetune_value *value)
+/**
+ * nvme_tune_set_driver() - set the driver's value, with or without its object
+ * @param: the parameter
+ * @value: the value
+ *
+ * Context: task context, may sleep.
+ * Return: as nvmetune_apply().
+ */
+int nvme_tune_set_driver(const struct nvmetune_param *param,
+			 const struct nvmetune_value *value)
 {
 	struct nvmetune_setting s = { .param = param, .value = *value };
 	struct nvmetune_error err;
@@ -858,77 +355,31 @@ static int nvme_tune_set_driver(const struct nvmetune_param *param,
 	return 0;
 }
 
-static int nvme_tune_module_set(const char *val, const struct kernel_param *kp)
-{
-	const struct nvmetune_param *param =
-		nvme_tune_param((unsigned long)kp->arg);
-	struct nvmetune_value value;
-	struct nvmetune_error err;
-	int ret;
-
-	ret = nvmetune_parse(param, val, &value, &err);
-	return ret ?: nvme_tune_set_driver(param, &value);
-}
-
-static int nvme_tune_module_get(char *buffer, const struct kernel_param *kp)
-{
-	const struct nvmetune_param *param =
-		nvme_tune_param((unsigned long)kp->arg);
-	struct nvmetune_value value = {
-		.num = nvme_tune_in_force(NULL, param->arg),
-	};
-	char text[NVMETUNE_MAX_NAME + 1];
-
-	nvmetune_format(param, &value, text, sizeof(text));
-	return sysfs_emit(buffer, "%s\n", text);
-}
-
-static const struct kernel_param_ops nvme_tune_module_ops = {
-	.set = nvme_tune_module_set,
-	.get = nvme_tune_module_get,
-};
-
-#define NVME_TUNE_MODULE_PARAM(field, name)				\
-	module_param_cb(defer_##field, &nvme_tune_module_ops,		\
-			(void *)NVME_TUNE_FIELD(field), 0644);		\
-	MODULE_PARM_DESC(defer_##field,					\
-			 name ", for all that have no value of their own")
-
-NVME_TUNE_MODULE_PARAM(mode, "defer_mode");
-NVME_TUNE_MODULE_PARAM(inline_bytes, "defer_inline_bytes");
-NVME_TUNE_MODULE_PARAM(irq_share, "defer_irq_share");
-NVME_TUNE_MODULE_PARAM(small_bytes, "defer_small_bytes");
-NVME_TUNE_MODULE_PARAM(lanes, "defer_lanes");
-NVME_TUNE_MODULE_PARAM(chunk_bytes, "defer_chunk_bytes");
-NVME_TUNE_MODULE_PARAM(lane_bytes, "defer_lane_bytes");
-NVME_TUNE_MODULE_PARAM(backlog_bytes, "defer_backlog_bytes");
-NVME_TUNE_MODULE_PARAM(max_age_ms, "defer_max_age_ms");
-NVME_TUNE_MODULE_PARAM(resched_bytes, "resched_bytes");
-NVME_TUNE_MODULE_PARAM(workqueue, "workqueue");
-NVME_TUNE_MODULE_PARAM(measure, "measure");
-
-/*
- * The name by which the first posted version of this idea is known. It is for all
- * queues, so it takes away modes of their own.
- */
-static struct nvme_tune_level *nvme_tune_find_mode(void)
+/* A controller or queue that has a value of its own for a setting. */
+static struct nvme_tune_level *nvme_tune_find_own(unsigned int field)
 {
 	struct nvme_defer_ctrl *c;
 	unsigned int qid;
 
 	lockdep_assert_held(&nvme_tune_lock);
 	list_for_each_entry(c, &nvme_tune_ctrls, entry) {
-		if (c->level.has & BIT(NVME_TUNE_MODE))
+		if (c->level.has & BIT(field))
 			return &c->level;
 		for (qid = 0; qid < c->nr_queues; qid++)
 			if (c->queue[qid] &&
-			    c->queue[qid]->level.has & BIT(NVME_TUNE_MODE))
+			    c->queue[qid]->level.has & BIT(field))
 				return &c->queue[qid]->level;
 	}
 	return NULL;
 }
 
-static void nvme_tune_inherit_mode(void)
+/**
+ * nvme_tune_inherit_all() - take away all own values for a setting
+ * @param: the parameter
+ *
+ * Context: task context, may sleep.
+ */
+void nvme_tune_inherit_all(const struct nvmetune_param *param)
 {
 	struct nvmetune_setting s;
 	struct nvme_tune_level *level;
@@ -936,16 +387,16 @@ static void nvme_tune_inherit_mode(void)
 
 	for (;;) {
 		s = (struct nvmetune_setting){
-			.param = nvme_tune_param(NVME_TUNE_MODE),
+			.param = param,
 			.value.inherit = true,
 		};
 		spin_lock(&nvme_tune_lock);
-		level = nvme_tune_find_mode();
+		level = nvme_tune_find_own(param->arg);
 		if (level && level->obj) {
 			s.obj = nvmetune_get(level->obj);
 		} else if (level) {
 			/* Not there at the moment: nobody to be told. */
-			level->has &= ~BIT(NVME_TUNE_MODE);
+			level->has &= ~BIT(param->arg);
 			nvme_tune_recompute_all();
 		}
 		spin_unlock(&nvme_tune_lock);
@@ -958,40 +409,3 @@ static void nvme_tune_inherit_mode(void)
 		nvmetune_put(s.obj);
 	}
 }
-
-static int nvme_tune_force_set(const char *val, const struct kernel_param *kp)
-{
-	struct nvmetune_value value;
-	bool on = true;
-	int ret;
-
-	if (val) {
-		ret = kstrtobool(val, &on);
-		if (ret)
-			return ret;
-	}
-	value = (struct nvmetune_value){
-		.num = on ? NVME_DEFER_ON : NVME_DEFER_AUTO,
-	};
-	ret = nvme_tune_set_driver(nvme_tune_param(NVME_TUNE_MODE), &value);
-	if (!ret)
-		nvme_tune_inherit_mode();
-	return ret;
-}
-
-static int nvme_tune_force_get(char *buffer, const struct kernel_param *kp)
-{
-	bool on = nvme_tune_in_force(NULL, NVME_TUNE_MODE) == NVME_DEFER_ON;
-
-	return sysfs_emit(buffer, "%c\n", on ? 'Y' : 'N');
-}
-
-static const struct kernel_param_ops nvme_tune_force_ops = {
-	.flags = KERNEL_PARAM_OPS_FL_NOARG,
-	.set = nvme_tune_force_set,
-	.get = nvme_tune_force_get,
-};
-
-module_param_cb(force_bounce_swiotlb_wq, &nvme_tune_force_ops, NULL, 0644);
-MODULE_PARM_DESC(force_bounce_swiotlb_wq,
-		 "Y: defer_mode=on, N: defer_mode=auto, for all controllers and queues");
