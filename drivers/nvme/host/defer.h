@@ -94,6 +94,7 @@ enum nvme_defer_wq_scope {
  * @max_age_ms: the same for the age of the oldest deferred request
  * @resched_bytes: the worker lets go of the CPU each so many bytes; 0: never
  * @measure: measure times
+ * @pool: enum nvme_prp_choice; taken over at a reset
  *
  * Every field is a u32, so that one table describes them all. They are read
  * with READ_ONCE() where they are used and may be written at any time: each is
@@ -112,6 +113,7 @@ struct nvme_defer_settings {
 	u32 max_age_ms;
 	u32 resched_bytes;
 	u32 measure;
+	u32 pool;
 };
 
 /**
@@ -136,11 +138,13 @@ struct nvme_tune_level {
  * @irq: interrupt number, 0: none
  * @depth: entries of the submission queue
  * @cpus: CPUs that the interrupt is spread over
+ * @pool: enum nvme_prp_choice, as it is in force; not under the lock
  */
 struct nvme_tune_facts {
 	unsigned int irq;
 	unsigned int depth;
 	struct cpumask cpus;
+	u32 pool;
 };
 
 /* Times that are measured; descriptions in tune-stats.c. */
@@ -386,6 +390,8 @@ static inline bool nvme_defer_takes_all(const struct nvme_defer *d)
  * @update: makes and destroys workqueues, see nvme_defer_update()
  * @wq: the workqueue of all queues, if they share one
  * @level: the controller's own values
+ * @pools: object above those of its PRP pools
+ * @nr_pools: how many of these there are
  * @nr_queues: entries of @queue
  * @queue: by queue identifier; made when first needed, kept to the end
  */
@@ -399,6 +405,8 @@ struct nvme_defer_ctrl {
 	struct work_struct update;
 	struct workqueue_struct *wq;
 	struct nvme_tune_level level;
+	struct nvmetune_object *pools;
+	unsigned int nr_pools;
 	unsigned int nr_queues;
 	struct nvme_defer *queue[];
 };

@@ -13,6 +13,7 @@
 #include <linux/sizes.h>
 #include <linux/sysfs.h>
 
+#include "prp-pools.h"
 #include "tune.h"
 
 /*
@@ -32,6 +33,7 @@ struct nvme_defer_settings nvme_defer_settings = {
 	.backlog_bytes	= SZ_32M,
 	.max_age_ms	= 200,
 	.resched_bytes	= SZ_256K,
+	.pool		= NVME_PRP_NODE,
 };
 
 DEFINE_STATIC_KEY_FALSE(nvme_defer_hists_key);
@@ -76,14 +78,40 @@ static int nvme_tune_prepare_workqueue(struct nvmetune_setting *s,
 	return 0;
 }
 
-#define NVME_TUNE_SETTING(_field, _name, _type, _def, _help, ...)	\
+#ifdef NVME_TUNE_HAS_POOL
+/* In the order of enum nvme_prp_choice. */
+static const char * const nvme_tune_pool_names[] = {
+	"node",
+#ifdef CONFIG_NVME_PRP_POOLS
+	"device",
+	"private",
+#endif
+	NULL
+};
+
+/* What holds for a queue is what it uses, which a reset changes. */
+static void nvme_tune_get_pool(struct nvmetune_object *obj,
+			       const struct nvmetune_param *param,
+			       struct nvmetune_state *state)
+{
+	struct nvme_tune_level *level = nvmetune_data(obj);
+
+	nvme_tune_get(obj, param, state);
+	if (level && level->above)
+		state->in_force = READ_ONCE(nvme_tune_queue(obj)->facts.pool);
+}
+#endif
+
+#define NVME_TUNE_SETTING_GET(_get, _field, _name, _type, _def, _help, ...) \
 	{								\
 		.name = _name, .help = _help,				\
 		.type = NVMETUNE_TYPE_##_type, .def = _def,		\
 		.inherits = true, .arg = NVME_TUNE_FIELD(_field),	\
-		.get = nvme_tune_get, .commit = nvme_tune_commit,	\
+		.get = _get, .commit = nvme_tune_commit,		\
 		__VA_ARGS__						\
 	}
+#define NVME_TUNE_SETTING(...)						\
+	NVME_TUNE_SETTING_GET(nvme_tune_get, __VA_ARGS__)
 
 /* What each queue may have a value of its own for. */
 static const struct nvmetune_param nvme_tune_queue_settings[] = {
@@ -104,6 +132,13 @@ static const struct nvmetune_param nvme_tune_queue_settings[] = {
 			  .max = SZ_1G),
 	NVME_TUNE_SETTING(measure, "measure", BOOL, 0,
 			  "measure the time of handlers and the delay of completions"),
+#ifdef NVME_TUNE_HAS_POOL
+	NVME_TUNE_SETTING_GET(nvme_tune_get_pool, pool, "pool", ENUM,
+			      NVME_PRP_NODE,
+			      "PRP pools: shared by the queues of a NUMA node, by all of the device, or private",
+			      .names = nvme_tune_pool_names,
+			      .applies = NVMETUNE_APPLIES_AT_RESET),
+#endif
 };
 
 /* What only holds for all queues of a controller. */
@@ -401,6 +436,11 @@ NVME_TUNE_MODULE_PARAM(max_age_ms, "defer_max_age_ms");
 NVME_TUNE_MODULE_PARAM(resched_bytes, "resched_bytes");
 NVME_TUNE_MODULE_PARAM(workqueue, "workqueue");
 NVME_TUNE_MODULE_PARAM(measure, "measure");
+
+#ifdef NVME_TUNE_HAS_POOL
+module_param_cb(pool, &nvme_tune_module_ops, (void *)NVME_TUNE_FIELD(pool), 0644);
+MODULE_PARM_DESC(pool, "pool, for all that have no value of their own; from the next reset on");
+#endif
 
 /*
  * The name by which the first posted version of this idea is known. It is for all

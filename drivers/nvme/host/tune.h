@@ -14,6 +14,11 @@ struct seq_file;
 	(offsetof(struct nvme_defer_settings, field) / sizeof(u32))
 #define NVME_TUNE_NR_FIELDS	(sizeof(struct nvme_defer_settings) / sizeof(u32))
 
+/* Pools are of our making, or, by node only, the kernel's own. */
+#if defined(CONFIG_NVME_PRP_POOLS) || defined(CONFIG_NVME_NODE_POOLS)
+#define NVME_TUNE_HAS_POOL
+#endif
+
 /* The objects' data: the driver's has none, the others' is their level. */
 static inline struct nvme_defer_ctrl *nvme_tune_ctrl(struct nvmetune_object *obj)
 {

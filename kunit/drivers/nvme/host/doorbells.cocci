@@ -20,6 +20,7 @@
  	else if (!nvme_pci_update_nr_queues(dev))
  		goto out;
 -	nvme_dbbuf_set(dev);
+ 	...
  	nvme_unfreeze(&dev->ctrl);
  	...>
  }

@@ -9,6 +9,8 @@
 #include <linux/string.h>
 
 #include "defer_fake.h"
+#include "prp-pools.h"
+#include "tune.h"
 
 static struct nvme_defer_settings params_saved;
 static char *params_buf;
@@ -114,6 +116,12 @@ static const struct params_case params_cases[] = {
 	{ "defer_max_age_ms", "0", -ERANGE, "60000\n" },
 	{ "defer_resched_bytes", "0", 0, "0\n" },
 	{ "defer_resched_bytes", "1M", 0, "1048576\n" },
+#ifdef CONFIG_NVME_PRP_POOLS
+	{ "pool", "private", 0, "private\n" },
+	{ "pool", "device\n", 0, "device\n" },
+	{ "pool", "node", 0, "node\n" },
+	{ "pool", "queue", -EINVAL, "node\n" },
+#endif
 	{ "force_bounce_swiotlb_wq", "Y", 0, "Y\n" },
 	{ "force_bounce_swiotlb_wq", "0", 0, "N\n" },
 	{ "force_bounce_swiotlb_wq", "maybe", -EINVAL, "N\n" },
@@ -167,17 +175,23 @@ static void params_defaults(struct kunit *test)
 		.inline_bytes = SZ_128K, .irq_share = 10, .small_bytes = SZ_16K,
 		.lanes = 2, .chunk_bytes = SZ_512K, .lane_bytes = SZ_1M,
 		.backlog_bytes = SZ_32M, .max_age_ms = 200,
-		.resched_bytes = SZ_256K,
+		.resched_bytes = SZ_256K, .pool = NVME_PRP_NODE,
 	};
 	static const char * const names[] = {
 		"defer_mode", "defer_workqueue", "defer_inline_bytes",
 		"defer_irq_share", "defer_small_bytes", "defer_lanes",
 		"defer_chunk_bytes", "defer_lane_bytes", "defer_backlog_bytes",
 		"defer_max_age_ms", "defer_resched_bytes", "defer_measure",
+#ifdef NVME_TUNE_HAS_POOL
+		"pool",
+#endif
 	};
 	unsigned int i;
 
 	memset(&nvme_defer_settings, 1, sizeof(nvme_defer_settings));
+#ifndef NVME_TUNE_HAS_POOL
+	nvme_defer_settings.pool = start.pool;
+#endif
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		KUNIT_EXPECT_EQ_MSG(test, params_set(test, names[i], "inherit"),
 				    0, "%s", names[i]);
