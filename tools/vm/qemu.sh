@@ -130,14 +130,18 @@ add_namespaces() { # CONTROLLER
 
 # All nodes alike; what does not divide is refused, as a test would rely on it.
 add_numa() {
-	local node each size
+	local node each size with memdev
 
 	[ $((cpus % numa)) = 0 ] || fail "--numa: $cpus CPUs do not divide by $numa"
-	each=$((cpus / numa))
-	size=$(($(bytes "$mem") / numa))
+	each=$((cpus / numa)) with=$((numa - ${memoryless:-0}))
+	size=$(($(bytes "$mem") / with))
 	for ((node = 0; node < numa; node++)); do
-		qemu+=(-object "memory-backend-ram,id=mem$node,size=$size")
-		qemu+=(-numa "node,nodeid=$node,cpus=$((node * each))-$(((node + 1) * each - 1)),memdev=mem$node")
+		memdev=
+		if [ $node -lt $with ]; then
+			qemu+=(-object "memory-backend-ram,id=mem$node,size=$size")
+			memdev=,memdev=mem$node
+		fi
+		qemu+=(-numa "node,nodeid=$node,cpus=$((node * each))-$(((node + 1) * each - 1))$memdev")
 	done
 }
 
@@ -166,6 +170,7 @@ add_cpu() {
 	fi
 	# a socket a node: the kernel warns of CPUs that share a cache across nodes
 	qemu+=(-smp "$cpus,sockets=$numa" -m "$(($(bytes "$mem") / 1048576))M")
+	[ -z "$memoryless" ] || [ "$numa" -gt 1 ] || fail "--memoryless: needs --numa 2 or more"
 	[ "$numa" = 1 ] || add_numa
 }
 

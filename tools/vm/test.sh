@@ -233,6 +233,7 @@ case_usage() {
 	try "a bad backend" --nvme backend=tape "$kernel" -- "$dir/true.sh"
 	try "a node that is not there" --nvme node=1 "$kernel" -- "$dir/true.sh"
 	try "CPUs that do not divide" --cpus 3 --numa 2 "$kernel" -- "$dir/true.sh"
+	try "no memory on the only node" --memoryless "$kernel" -- "$dir/true.sh"
 	try "what QEMU refuses" --qemu -nonsense "$kernel" -- "$dir/true.sh"
 	check "and QEMU's reason is shown" says "invalid option"
 	"$here/run" --help > "$dir/stdout"

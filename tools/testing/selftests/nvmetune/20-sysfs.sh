@@ -43,7 +43,7 @@ for key in "${settable[@]}"; do
 	[ "${own[$key]}" = "$value" ] || bad+="$key is ${own[$key]}. "
 	[ "${force[$key]}" = "${default_of[$key]}" ] || bad+="$key in force: ${force[$key]}. "
 done
-all_right "at first $n settings inherit, and the driver has its defaults" 'n == 12 + 3 * 12 + 7 * 6'
+all_right "at first $n settings inherit, and the driver has its defaults" 'n == 13 + 3 * 13 + 7 * 7'
 
 # All settings of all objects, through each
 
@@ -79,6 +79,8 @@ work_out_force() { # KEY...
 		[[ $above == */* ]] && above=${above%/*} || above=nvme
 		want_force[$key]=${want[$key]}
 		[ "${want[$key]}" != inherit ] || want_force[$key]=${want_force[$above/${key##*/}]}
+		# takes a reset: 30-pools.sh
+		[[ $key != */q*/pool ]] || want_force[$key]=${default_of[$key]}
 	done
 }
 
@@ -239,7 +241,7 @@ for key in "${keys[@]}"; do
 	refuses debugfs "$key" EPERM 1
 	refuses netlink "$key" EPERM 1
 done
-all_right "facts: EACCES and EPERM" 'tried == (3 + 11) * 3'
+all_right "facts: EACCES and EPERM" 'tried == (3 + 11 + 1 + 2 * 4) * 3'
 check "all values are as they were" [ "$(everything)" = "$before" ]
 put_back_settings
 
@@ -297,7 +299,7 @@ check "force_bounce_swiotlb_wq reads Y" [ "$(cat $params/force_bounce_swiotlb_wq
 # The module parameters and the driver's object
 
 bad='' n=0
-for file in "$params"/defer_*; do
+for file in "$params"/defer_* "$params/pool"; do
 	p=${file##*/}
 	key=nvme/$p
 	[ -e "$tune/$key" ] || key=nvme/${p#defer_}

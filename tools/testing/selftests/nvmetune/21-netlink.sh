@@ -73,7 +73,8 @@ while IFS='|' read -r object i above class n_params n_stats; do
 	[ ! -e "$debug/$object/stats" ] || mapfile -t lines < "$debug/$object/stats"
 	[ "$n_stats" = ${#lines[@]} ] || bad+="$object: $n_stats statistics. "
 	case $class:$object:$above in
-	nvme-queue:nvme*/q*:"${id[${object%/*}]}" | nvme-controller:nvme[0-9]*: | nvme-driver:nvme:) ;;
+	nvme-queue:nvme*/q*:"${id[${object%/*}]}" | nvme-pools:nvme*/pools:"${id[${object%/*}]}" | \
+		nvme-pool:nvme*/pools/*:"${id[${object%/*}]}" | nvme-controller:nvme[0-9]*: | nvme-driver:nvme:) ;;
 	*) bad+="$object: class $class, parent $above. " ;;
 	esac
 done < <(printf '%s\n' "${nl_out[@]}")
@@ -274,7 +275,10 @@ old=$ctrl
 put sysfs "$q1/defer_irq_share" 33
 nl ntf
 echo "$pci" > "$driver/unbind"
+pools=$ctrl/pools
 expect_ntf "unbind: its objects have gone, those below before it" \
+	"object-del-ntf|$pools/device|${id[$pools/device]}" "object-del-ntf|$pools/node0|${id[$pools/node0]}" \
+	"object-del-ntf|$pools|${id[$pools]}" \
 	"object-del-ntf|$q1|${id[$q1]}" "object-del-ntf|$q2|${id[$q2]}" "object-del-ntf|$ctrl|${id[$ctrl]}"
 check "unbind: they are not in sysfs, not in debugfs" eval '[ ! -e "$tune/$ctrl" ] && [ ! -e "$debug/$ctrl" ]'
 asked "unbind: nor over netlink" ENODEV object get "$q1" qid
@@ -282,12 +286,21 @@ check "unbind: the others are there" [ -e "$tune/nvme/defer_mode" ]
 ntfs=()
 echo "$pci" > "$driver/bind"
 use two
-q1=$ctrl/q1 q2=$ctrl/q2
-soon 20 "bind: the last object has come" "collect; [[ \" \${ntfs[*]}\" == *' object-add-ntf|$q2|'* ]]"
-check "bind: a notification for each, those above before it" \
-	[ "$(printf '%s\n' "${ntfs[@]%|*}")" = "object-add-ntf|$ctrl
-object-add-ntf|$q1
-object-add-ntf|$q2" ]
+q1=$ctrl/q1 q2=$ctrl/q2 pools=$ctrl/pools
+soon 20 "bind: the last objects have come" \
+	"collect; [[ \" \${ntfs[*]}\" == *' object-add-ntf|$q2|'* && \" \${ntfs[*]}\" == *' object-add-ntf|$pools/node0|'* ]]"
+# queues and pools come by themselves, in any order
+check "bind: a notification for each" \
+	[ "$(printf '%s\n' "${ntfs[@]%|*}" | sort | sed 's/.*|//' | paste -sd' ')" = \
+	"$ctrl $pools $pools/device $pools/node0 $q1 $q2" ]
+bad='' seen=' '
+for ntf in "${ntfs[@]%|*}"; do
+	object=${ntf#*|}
+	[[ $object != */* || $seen == *" ${object%/*} "* ]] || bad+="$object came before what is above it. "
+	seen+="$object "
+done
+n=${#ntfs[@]}
+all_right "bind: those above before it" 'n == 6'
 nl objects
 bad=''
 while IFS='|' read -r object i _; do
@@ -367,7 +380,7 @@ same_stats() {
 }
 
 same_stats
-all_right "stats-get: as in debugfs, all queues" 'n == 7'
+all_right "stats-get: as in debugfs, all queues and pools" 'n == 7 + 3 * 2'
 deferred=$(count "$ctrl" deferred)
 expect "something was counted" 'deferred > 50'
 nl stats "$ctrl"
@@ -383,7 +396,7 @@ settle "$ctrl"
 tally
 expect "counted from there: all was deferred" 'deferred > 50 && worker_requests == deferred'
 same_stats
-all_right "stats-get: as in debugfs, all queues" 'n == 7'
+all_right "stats-get: as in debugfs, all queues and pools" 'n == 7 + 3 * 2'
 
 # Histograms
 
@@ -426,8 +439,8 @@ nl begin stats-get 65536
 check "a dump with histograms: its first part holds an object" [ -z "$nl_error" ]
 if [ -z "$nl_error" ]; then
 	dumped
-	expect "a dump with histograms: all queues, not flagged" \
-		'messages == 7 && different == 7 && flagged == 0'
+	expect "a dump with histograms: all queues and pools, not flagged" \
+		'messages == 7 + 3 * 2 && different == messages && flagged == 0'
 fi
 hists
 expect "before the load: empty" 'handler + delay == 0'

@@ -48,7 +48,24 @@ put_back_settings() {
 
 # objects DIRECTORY: the objects below /sys/kernel/nvmetune or in debugfs
 objects() {
-	(cd "$1" && find . -mindepth 1 -maxdepth 2 -type d ! -name in_force | sed 's,^\./,,' | sort)
+	(cd "$1" && find . -mindepth 1 -maxdepth 3 -type d ! -name in_force | sed 's,^\./,,' | sort)
+}
+
+# pool_of CONTROLLER QUEUE CPUS: the pair that a queue has to use, by its choice and
+# the node of its first CPU
+pool_of() {
+	local cpu=${3%%[,-]*} choice node
+
+	# it may go in this moment, and come with the next try
+	read -r choice 2> /dev/null < "$tune/$1/q$2/in_force/pool" || choice=none
+	case $choice in
+	node)
+		node=$(echo "/sys/devices/system/cpu/cpu$cpu"/node*)
+		node=${node##*/node}
+		echo "$1/pools/node${node/\*/0}" ;;
+	private)
+		echo "$1/pools/q$2" ;;
+	esac
 }
 
 # objects_expected: what there has to be, from the controllers and the block layer
@@ -62,8 +79,10 @@ objects_expected() {
 		# each disk has all queues
 		for q in "/sys/block/$(disk "$ctrl")"/mq/*; do
 			echo "$ctrl/q$((${q##*/} + 1))"
+			pool_of "$ctrl" $((${q##*/} + 1)) "$(< "$q/cpu_list")"
 		done
-	done | sort
+		printf '%s\n' "$ctrl/pools" "$ctrl/pools/device"
+	done | sort -u
 }
 
 # Objects in sysfs, debugfs and over netlink are those expected.
