@@ -35,7 +35,7 @@ export JOBS V
 
 .DEFAULT_GOAL := help
 .PHONY: help setup unpack integrate unintegrate kernel vm kunit selftest check \
-	test test-all demo bench-instructions series clean distclean
+	test test-all demo bench-instructions bench-pools series clean distclean
 # One kernel is built at a time; each build uses all CPUs.
 .NOTPARALLEL:
 
@@ -54,12 +54,14 @@ help:
 	@echo '  test-all     all kernels, the full matrix, longer runs'
 	@echo '  demo         the same load completed in the interrupt and deferred'
 	@echo '  bench-instructions  instructions a request, completed in the interrupt and deferred'
+	@echo '  bench-pools  PRP pools by device, node and queue'
 	@echo '  clean        remove build/, but for the compiler cache build/ccache'
 	@echo '  distclean    remove all of build/'
 	@echo 'Variables:'
 	@echo '  KERNEL=$(KERNEL)   $(KERNELS)'
 	@echo '  IMAGE=$(IMAGE)    perf: for figures; test: finds faults (lockdep, KUnit);'
 	@echo '                kasan: finds faults of memory, and leaks'
+	@echo '                nonuma: test, without NUMA'
 	@echo '  KDIR=DIR      a kernel tree of yours (default $(KDIR))'
 	@echo '  KUNIT=1       put the unit tests into KDIR, too'
 	@echo '  TESTS="a b"   only these selftests (patterns)'
@@ -111,6 +113,9 @@ bench-instructions: override IMAGE := perf
 bench-instructions: override KERNEL := 6.12
 bench-instructions: kernel
 	@tools/bench/instructions
+
+bench-pools: setup
+	@tools/bench/pools
 
 clean:
 	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name ccache -exec rm -rf {} +; fi
