@@ -11,7 +11,7 @@
 #   // EXPECT <file> <lines> <fixed string>   lines of <file> that hold <string>
 #                                             afterwards; 0: none may be left
 #   // PROVIDED <file> <fixed string>         the kernel has it: not needed
-#   // REQUIRES <file>                        the kernel lacks it: not needed
+#   // REQUIRES <file> [<fixed string>]       the kernel lacks it: not needed
 # and of <hook>.check.cocci:
 #   // PLACE <n>                              places its '*' rules find in all
 #
@@ -134,8 +134,11 @@ verify_hook() {
 not_needed() {
 	local file text from
 
-	while read -r file; do
-		[[ -e $(pristine "$file") ]] || { printf 'kernel has no %s' "$file"; return; }
+	while read -r file text; do
+		from=$(pristine "$file")
+		[[ -e $from ]] || { printf 'kernel has no %s' "$file"; return; }
+		[[ -z $text ]] || grep -qF -e "$text" -- "$from" ||
+			{ printf 'kernel has not in %s: %s' "$file" "$text"; return; }
 	done < <(directive REQUIRES "$1")
 	while read -r file text; do
 		from=$(pristine "$file")

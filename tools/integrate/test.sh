@@ -356,6 +356,13 @@ fresh
 sed -i '1i// REQUIRES mm/other.c' "$P/mm/pool.cocci"
 is 'REQUIRES: install' exits 0 install "$K"
 is 'REQUIRES: not needed' said 'mm/pool.cocci: not needed: kernel has no mm/other.c'
+sed -i 's,^// REQUIRES .*,// REQUIRES mm/pool.c return n;,' "$P/mm/pool.cocci"
+is 'REQUIRES with a string: install' exits 0 install "$K"
+is 'REQUIRES with a string: the kernel has it' said 'mm/pool.cocci: applied'
+integrate revert "$K"
+sed -i 's,^// REQUIRES .*,// REQUIRES mm/pool.c no such thing,' "$P/mm/pool.cocci"
+is 'REQUIRES with a string: install without it' exits 0 install "$K"
+is 'REQUIRES with a string: not needed' said 'mm/pool.cocci: not needed: kernel has not in mm/pool.c: no such thing'
 mkdir -p "$P/kernels/9.8"
 printf 'drivers/a/a-one.cocci applied\nmm/pool.cocci applied\n' >"$P/kernels/9.8/hooks"
 is 'expected status: a difference is refused' exits 2 install "$K"

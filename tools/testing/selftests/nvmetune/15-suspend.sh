@@ -3,7 +3,7 @@
 # what: suspend and resume of the controller under load
 # vm: --cpus 4 --append swiotlb=65536,force --nvme id=stop,queues=1,size=1M --nvme id=sleep,queues=2,backend=mem
 # timeout: 150
-# allow: at: nvme_start_freeze|lock=2->0 .*workfn=(nvme_scan_work|async_run_entry_fn)|has pending DMA allocations while released from device \[count=2\]|DMA-API: Mapped at
+# allow: has pending DMA allocations while released from device \[count=2\]|DMA-API: Mapped at
 
 # shellcheck source=tools/testing/selftests/nvmetune/lib.sh disable=SC2034,SC2154
 . "$(dirname "$0")/lib.sh"
@@ -11,9 +11,7 @@
 # The guest's root comes over virtio-9p, which no suspend leaves intact. So another
 # controller, that sleeps after the one under test and before virtio, is brought into
 # a state in which it refuses to: the suspend is given up there, and what sleeps
-# already is resumed. Lockdep does not like that one task freezes queues and another
-# thaws them, as the stock driver does in suspend and in a reset that fails. The
-# report of DMA: see 04-remove.sh.
+# already is resumed. The report of DMA: see 04-remove.sh.
 use stop
 stop=$ctrl
 use sleep

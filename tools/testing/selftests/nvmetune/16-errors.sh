@@ -3,7 +3,7 @@
 # what: read errors and time-outs reach who asked, once, and everything completes
 # vm: --cpus 4 --append swiotlb=65536,force --append nvme_core.io_timeout=2 --append nvme_core.max_retries=1 --nvme id=bad,queues=2,backend=mem,inject=%d/errors.blkdebug --nvme id=late,queues=2,backend=null,latency-us=3000000,size=8M --nvme id=dead,queues=2,backend=null,latency-us=6500000,size=8M
 # timeout: 150
-# allow: at: nvme_start_freeze|at: nvme_sync_queues
+# allow: at: nvme_sync_queues
 
 # shellcheck source=tools/testing/selftests/nvmetune/lib.sh disable=SC2016,SC2034,SC2154
 . "$(dirname "$0")/lib.sh"
