@@ -110,14 +110,15 @@ says "with the time" '^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}\.[0-9]{3} ' "$(< "$t
 
 # Objects that go and come
 pci=$(nvme_pci "$ctrl")
-mapfile -t objects < <("$nvmetune" -j list "$ctrl" | jq -r '.objects[].name' | sort)
+mapfile -t objects < <("$nvmetune" -j list | jq -r --arg ctrl "$ctrl" '.objects[].name |
+	select(. == $ctrl or startswith($ctrl + "/"))' | sort)
 monitor -j --timeout=15 "$ctrl"
 echo "$pci" > /sys/bus/pci/drivers/nvme/unbind
 echo "$pci" > /sys/bus/pci/drivers/nvme/bind
 wait_for 12 '[ "$(grep -c "\"add\"" $tmp/monitor)" = ${#objects[@]} ]' || echo "# not all came"
 kill $monitor_pid
 wait $monitor_pid 2> /dev/null
-expect "they are the controller, its queues and its pools" '${#objects[@]} >= 4'
+expect "they are the controller, its queues and its pools" '${#objects[@]} >= 6'
 same "each of them goes, and comes" \
 	"$(printf 'remove %s\n' "${objects[@]}"; printf 'add %s\n' "${objects[@]}")" \
 	"$(jq -r '"\(.event) \(.object)"' "$tmp/monitor" | sort -k1,1r -k2,2)"
