@@ -118,7 +118,8 @@ echo "$pci" > /sys/bus/pci/drivers/nvme/bind
 wait_for 12 '[ "$(grep -c "\"add\"" $tmp/monitor)" = ${#objects[@]} ]' || echo "# not all came"
 kill $monitor_pid
 wait $monitor_pid 2> /dev/null
-expect "they are the controller, its queues and its pools" '${#objects[@]} >= 6'
+n=${#objects[@]}
+expect "they are the controller, its queues and its pools" 'n == 6'
 same "each of them goes, and comes" \
 	"$(printf 'remove %s\n' "${objects[@]}"; printf 'add %s\n' "${objects[@]}")" \
 	"$(jq -r '"\(.event) \(.object)"' "$tmp/monitor" | sort -k1,1r -k2,2)"
