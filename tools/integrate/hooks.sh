@@ -12,6 +12,8 @@
 #                                             afterwards; 0: none may be left
 #   // PROVIDED <file> <fixed string>         the kernel has it: not needed
 #   // REQUIRES <file> [<fixed string>]       the kernel lacks it: not needed
+#   // UNPARSED <file> <fixed string>         spatch cannot parse the definition
+#                                             that holds it, nor need it
 # and of <hook>.check.cocci:
 #   // PLACE <n>                              places its '*' rules find in all
 #
@@ -62,15 +64,27 @@ expect_absent() {
 	done < <(directive EXPECT "$1")
 }
 
+# What spatch cannot parse is what the hook says, all of that and nothing else.
+unparsed_as_said() { # OUTPUT FILE HOOK
+	local file text n=0
+
+	while read -r file text; do
+		[[ $file = "$2" ]] || continue
+		grep -aF -e "$text" <<<"$1" | grep -qai '^bad:' || return 1
+		n=$((n + 1))
+	done < <(directive UNPARSED "$3")
+	[[ $n -gt 0 && $(grep -ac '^BAD:!' <<<"$1") -eq $n ]]
+}
+
 # The same content is looked at once: it is before for one hook what it was
 # after for another.
-parses_whole() {
+parses_whole() { # FILE WHEN HOOK
 	local out s
 
 	s=$(sum "$w/$1")
 	[[ ! ${PARSED[$s]:-} ]] || return 0
 	out=$(HOME=$tmp spatch --parse-c "$w/$1" 2>&1)
-	if [[ $out = *'nb bad = 0 '* ]]; then
+	if [[ $out = *'nb bad = 0 '* ]] || unparsed_as_said "$out" "$1" "$3"; then
 		PARSED[$s]=1
 		return 0
 	fi
@@ -120,12 +134,24 @@ placed() {
 	[[ $got -eq $want ]] || { why="misplaced: $check finds $got places instead of $want"; return 1; }
 }
 
+# Of tabs that an added line starts with inside a statement, spatch makes a blank each.
+# Such lines are written with blanks in hooks, and get their tabs here.
+retab() { # BEFORE FILE
+	local out=$tmp/retab
+
+	diff --unchanged-line-format='%L' --old-line-format='' --new-line-format=$'\001%L' "$1" "$2" |
+		awk '{ added = sub(/^\001/, "") }
+			added { for (tabs = ""; sub(/^        /, ""); ) tabs = tabs "\t"; $0 = tabs $0 }
+			{ print }' >"$out"
+	cat "$out" >"$2"
+}
+
 verify_hook() {
 	local f
 
 	expect_holds "$1" || return 1
 	while IFS= read -r f; do
-		parses_whole "$f" afterwards || return 1
+		parses_whole "$f" afterwards "$1" || return 1
 	done < <(hook_files "$1")
 	placed "$1"
 }
@@ -160,7 +186,7 @@ apply_hook() {
 	fi
 	for f in "${files[@]}"; do
 		fetch "$f" || { why="the kernel has no $f"; return 1; }
-		parses_whole "$f" before || return 1
+		parses_whole "$f" before "$h" || return 1
 	done
 	expect_absent "$h" || return 1
 	rm -rf "$tmp/before"
@@ -171,6 +197,7 @@ apply_hook() {
 	run_spatch "$project/$h" "$tmp/log" "$tmp/out" "${files[@]}" || return 1
 	for f in "${files[@]}"; do
 		chmod --reference="$tmp/before/$f" "$w/$f"
+		retab "$tmp/before/$f" "$w/$f"
 		# A blank line added after a brace-less if gets a stray tab.
 		blank=$(diff "$tmp/before/$f" "$w/$f" | grep -nE '^> .*[ 	]$' | head -1)
 		[[ -z $blank ]] || { why="$f: stray blanks at the end of an added line: ${blank#*> }"; return 1; }
@@ -243,7 +270,7 @@ hooks_key() {
 			[[ ! -f $project/${h%.cocci}.check.cocci ]] || cat "$project/${h%.cocci}.check.cocci"
 			while read -r file; do
 				printf '%s %s\n' "$file" "$(sum_or_none "$(pristine "$file")")"
-			done < <(sed -nE 's,^// (EXPECT|PROVIDED|REQUIRES) ([^ ]+).*,\2,p' "$project/$h")
+			done < <(sed -nE 's,^// (EXPECT|PROVIDED|REQUIRES|UNPARSED) ([^ ]+).*,\2,p' "$project/$h")
 		done
 		for file in "${KB_FILE[@]}"; do
 			printf '%s %s\n' "$file" "$(sum_or_none "$(pristine "$file")")"

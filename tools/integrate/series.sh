@@ -29,7 +29,7 @@ series_commit() {
 hook_message() {
 	local dir=${1%/*}
 
-	sed -nE '/^\/\/ ?(EXPECT|PROVIDED|REQUIRES|SPDX)/d; /^\/\//!q; s,^// ?,,p' "$project/$1" |
+	sed -nE '/^\/\/ ?(EXPECT|PROVIDED|REQUIRES|UNPARSED|SPDX)/d; /^\/\//!q; s,^// ?,,p' "$project/$1" |
 		awk -v h="$1" -v dir="${dir#drivers/}" '
 			NR == 1 { sub(/^Hook[^:]*: /, ""); sub(/\.$/, ""); print dir ": " $0 "\n"; next }
 			NF { print gap $0; gap = ""; body = 1; next }

@@ -326,6 +326,36 @@ fresh
 echo 'int f( { ' >>"$K/mm/pool.c"
 cp -a "$K/mm/pool.c" "$top/pristine/mm/"
 failing 'kernel file that spatch cannot parse' 'spatch cannot parse all of it before'
+fresh
+echo 'int f( { ' >>"$K/mm/pool.c"
+cp -a "$K/mm/pool.c" "$top/pristine/mm/"
+sed -i '1i// UNPARSED mm/pool.c int g( {' "$P/mm/pool.cocci"
+failing 'UNPARSED: another place' 'spatch cannot parse all of it before'
+sed -i 's/int g( {/int f( {/' "$P/mm/pool.cocci"
+is 'UNPARSED: that place' exits 0 install "$K"
+integrate revert "$K"
+echo 'int h( { ' >>"$K/mm/pool.c"
+cp -a "$K/mm/pool.c" "$top/pristine/mm/"
+failing 'UNPARSED: one more' 'spatch cannot parse all of it before'
+
+# --- lines that a hook continues
+
+fresh
+cat >"$P/mm/pool.cocci" <<-'C'
+	// EXPECT mm/pool.c 1 return longer(n,
+	@@
+	identifier n;
+	@@
+	 pool(int n)
+	 {
+	 	...
+	-	return n;
+	+	return longer(n,
+	+                     n);
+	 }
+C
+is 'a continued line: install' exits 0 install "$K"
+is 'a continued line has tabs' grep -qx $'\t\t     n);' "$K/mm/pool.c"
 
 # --- hooks that come with the tests
 
