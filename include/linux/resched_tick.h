@@ -41,17 +41,18 @@ static inline void resched_tick_init(struct resched_tick *tick, u64 interval)
 }
 
 /**
- * resched_tick() - account for work done and reschedule when it is time
+ * resched_tick_due() - account for work done and tell when it is time
  * @tick: the tick
  * @bytes: bytes of work done since the last call
  *
- * The count starts again at zero after a reschedule point, so that one large
- * step is followed by one reschedule and not by several in a row.
+ * For callers that have more to do at a reschedule point than reschedule. The
+ * count starts again at zero when it is time, so that one large step is followed
+ * by one reschedule and not by several in a row.
  *
- * Context: task context that may sleep (cond_resched() checks).
- * Return: true when this call was a reschedule point.
+ * Context: any; does not sleep.
+ * Return: true when the caller is to reschedule now.
  */
-static inline bool resched_tick(struct resched_tick *tick, u64 bytes)
+static inline bool resched_tick_due(struct resched_tick *tick, u64 bytes)
 {
 	if (!tick->interval)
 		return false;
@@ -62,6 +63,24 @@ static inline bool resched_tick(struct resched_tick *tick, u64 bytes)
 
 	tick->bytes = 0;
 	tick->rescheds++;
+	return true;
+}
+
+/**
+ * resched_tick() - account for work done and reschedule when it is time
+ * @tick: the tick
+ * @bytes: bytes of work done since the last call
+ *
+ * See resched_tick_due().
+ *
+ * Context: task context that may sleep (cond_resched() checks).
+ * Return: true when this call was a reschedule point.
+ */
+static inline bool resched_tick(struct resched_tick *tick, u64 bytes)
+{
+	if (!resched_tick_due(tick, bytes))
+		return false;
+
 	cond_resched();
 	return true;
 }
