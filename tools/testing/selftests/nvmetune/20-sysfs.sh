@@ -16,17 +16,20 @@ every_object
 learn
 remember_settings
 
-# inherited_value KEY: sets value to how it reads when it is to inherit; the driver's, at
-# the top, is its default then
+# inherited_value KEY: sets value to how it reads when it is to inherit; at the top it is
+# its default then
 inherited_value() {
 	value=inherit
-	[[ $1 != nvme/* ]] || value=${default_of[$1]}
+	case $1 in
+	nvme/* | vfio_type1/* | iommufd/*) value=${default_of[$1]} ;;
+	esac
 }
 
 # The tables of the three
 
 kinds=0 n=0 bad=''
-for object in nvme "$ctrl" "$ctrl/q1"; do
+others=$(others_expected)
+for object in nvme "$ctrl" "$ctrl/q1" $others; do
 	names=$(printf '%s\n' "${keys[@]}" | sed -n "s,^$object/\([^/]*\)\$,\1,p" | sort)
 	kinds=$((kinds + 1)) n=$((n + $(wc -l <<< "$names")))
 	[ "$(find "$tune/$object" -maxdepth 1 -type f -printf '%f\n' | sort)" = "$names" ] ||
@@ -43,7 +46,9 @@ for key in "${settable[@]}"; do
 	[ "${own[$key]}" = "$value" ] || bad+="$key is ${own[$key]}. "
 	[ "${force[$key]}" = "${default_of[$key]}" ] || bad+="$key in force: ${force[$key]}. "
 done
-all_right "at first $n settings inherit, and the driver has its defaults" 'n == 13 + 3 * 13 + 7 * 7'
+# resched_bytes, and of type1 skip_contiguous
+of_others=$(($(wc -w <<< "$others") + 1))
+all_right "at first $n settings inherit, and the driver has its defaults" 'n == 13 + 3 * 13 + 7 * 7 + of_others'
 
 # All settings of all objects, through each
 
@@ -204,7 +209,8 @@ refuses_wrong() { # FRONT-END KEY
 	esac
 	refuses "$1" "$key" EINVAL -1 +1 0x10 1.5 1x
 	[ "${type_of[$key]}" = bytes ] || refuses "$1" "$key" EINVAL 1K
-	refuses "$1" "$key" ERANGE $((${max_of[$key]} + 1)) 4294967296 99999999999
+	refuses "$1" "$key" ERANGE $((${max_of[$key]} + 1)) 99999999999
+	[ "${max_of[$key]}" -ge 4294967296 ] || refuses "$1" "$key" ERANGE 4294967296
 	[ "${min_of[$key]}" = 0 ] || refuses "$1" "$key" ERANGE $((${min_of[$key]} - 1))
 }
 
@@ -213,7 +219,7 @@ for front in $fronts; do
 	tried=0 bad=''
 	for key in "${settable[@]}"; do
 		case $key in
-		nvme/* | "$ctrl/q1"/*) refuses_wrong "$front" "$key" ;;
+		nvme/* | vfio_type1/* | iommufd/* | "$ctrl/q1"/*) refuses_wrong "$front" "$key" ;;
 		"$ctrl"/q*) ;;
 		"$ctrl"/*) refuses_wrong "$front" "$key" ;;
 		esac

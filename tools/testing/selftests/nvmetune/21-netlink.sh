@@ -74,7 +74,8 @@ while IFS='|' read -r object i above class n_params n_stats; do
 	[ "$n_stats" = ${#lines[@]} ] || bad+="$object: $n_stats statistics. "
 	case $class:$object:$above in
 	nvme-queue:nvme*/q*:"${id[${object%/*}]}" | nvme-pools:nvme*/pools:"${id[${object%/*}]}" | \
-		nvme-pool:nvme*/pools/*:"${id[${object%/*}]}" | nvme-controller:nvme[0-9]*: | nvme-driver:nvme:) ;;
+		nvme-pool:nvme*/pools/*:"${id[${object%/*}]}" | nvme-controller:nvme[0-9]*: | nvme-driver:nvme: | \
+		vfio-type1:vfio_type1: | iommufd:iommufd:) ;;
 	*) bad+="$object: class $class, parent $above. " ;;
 	esac
 done < <(printf '%s\n' "${nl_out[@]}")
@@ -357,6 +358,8 @@ check "load: written" fill "$dev" 0 8m
 check "load: verified" verify "$dev" 0 8m
 settle "$ctrl"
 
+of_others=$(others_expected | wc -l)
+
 # same_stats: the dump has what debugfs has, and a single request the same
 same_stats() {
 	local object name value line lines
@@ -380,7 +383,7 @@ same_stats() {
 }
 
 same_stats
-all_right "stats-get: as in debugfs, all queues and pools" 'n == 7 + 3 * 2'
+all_right "stats-get: as in debugfs, all queues, pools and others" 'n == 7 + 3 * 2 + of_others'
 deferred=$(count "$ctrl" deferred)
 expect "something was counted" 'deferred > 50'
 nl stats "$ctrl"
@@ -396,7 +399,7 @@ settle "$ctrl"
 tally
 expect "counted from there: all was deferred" 'deferred > 50 && worker_requests == deferred'
 same_stats
-all_right "stats-get: as in debugfs, all queues and pools" 'n == 7 + 3 * 2'
+all_right "stats-get: as in debugfs, all queues, pools and others" 'n == 7 + 3 * 2 + of_others'
 
 # Histograms
 
@@ -439,8 +442,8 @@ nl begin stats-get 65536
 check "a dump with histograms: its first part holds an object" [ -z "$nl_error" ]
 if [ -z "$nl_error" ]; then
 	dumped
-	expect "a dump with histograms: all queues and pools, not flagged" \
-		'messages == 7 + 3 * 2 && different == messages && flagged == 0'
+	expect "a dump with histograms: all queues, pools and others, not flagged" \
+		'messages == 7 + 3 * 2 + of_others && different == messages && flagged == 0'
 fi
 hists
 expect "before the load: empty" 'handler + delay == 0'

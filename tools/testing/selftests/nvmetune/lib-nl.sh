@@ -68,21 +68,31 @@ pool_of() {
 	esac
 }
 
-# objects_expected: what there has to be, from the controllers and the block layer
+# objects_expected: what there has to be, from the controllers, the block layer and the
+# kernel's configuration
 objects_expected() {
 	local dir ctrl q
 
-	echo nvme
-	for dir in /sys/class/nvme/nvme*; do
-		ctrl=${dir##*/}
-		echo "$ctrl"
-		# each disk has all queues
-		for q in "/sys/block/$(disk "$ctrl")"/mq/*; do
-			echo "$ctrl/q$((${q##*/} + 1))"
-			pool_of "$ctrl" $((${q##*/} + 1)) "$(< "$q/cpu_list")"
+	{
+		others_expected
+		echo nvme
+		for dir in /sys/class/nvme/nvme*; do
+			ctrl=${dir##*/}
+			echo "$ctrl"
+			# each disk has all queues
+			for q in "/sys/block/$(disk "$ctrl")"/mq/*; do
+				echo "$ctrl/q$((${q##*/} + 1))"
+				pool_of "$ctrl" $((${q##*/} + 1)) "$(< "$q/cpu_list")"
+			done
+			printf '%s\n' "$ctrl/pools" "$ctrl/pools/device"
 		done
-		printf '%s\n' "$ctrl/pools" "$ctrl/pools/device"
-	done | sort -u
+	} | sort -u
+}
+
+# others_expected: those that belong to no controller
+others_expected() {
+	zgrep -q '^CONFIG_VFIO_IOMMU_TYPE1=[ym]' /proc/config.gz && echo vfio_type1
+	zgrep -q '^CONFIG_IOMMUFD=[ym]' /proc/config.gz && echo iommufd
 }
 
 # Objects in sysfs, debugfs and over netlink are those expected.
