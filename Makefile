@@ -35,7 +35,7 @@ export JOBS V
 
 .DEFAULT_GOAL := help
 .PHONY: help setup unpack integrate unintegrate kernel vm kunit selftest check \
-	test test-all demo bench-instructions bench-pools series clean distclean
+	test test-all demo bench-instructions bench-pools bench-unmap series clean distclean
 # One kernel is built at a time; each build uses all CPUs.
 .NOTPARALLEL:
 
@@ -55,6 +55,7 @@ help:
 	@echo '  demo         the same load completed in the interrupt and deferred'
 	@echo '  bench-instructions  instructions a request, completed in the interrupt and deferred'
 	@echo '  bench-pools  PRP pools by device, node and queue'
+	@echo '  bench-unmap  unmapping by vfio and iommufd, against stock'
 	@echo '  clean        remove build/, but for the compiler cache build/ccache'
 	@echo '  distclean    remove all of build/'
 	@echo 'Variables:'
@@ -62,6 +63,7 @@ help:
 	@echo '  IMAGE=$(IMAGE)    perf: for figures; test: finds faults (lockdep, KUnit);'
 	@echo '                kasan: finds faults of memory, and leaks'
 	@echo '                nonuma: test, without NUMA'
+	@echo '                stock: perf, with the stock loops of vfio and iommufd'
 	@echo '  KDIR=DIR      a kernel tree of yours (default $(KDIR))'
 	@echo '  KUNIT=1       put the unit tests into KDIR, too'
 	@echo '  TESTS="a b"   only these selftests (patterns)'
@@ -116,6 +118,9 @@ bench-instructions: kernel
 
 bench-pools: setup
 	@tools/bench/pools
+
+bench-unmap: setup
+	@tools/bench/unmap
 
 clean:
 	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name ccache -exec rm -rf {} +; fi
