@@ -24,7 +24,7 @@ parse_nvme() { # INDEX LIST
 		hotplug | detached) spec[$item]=1 ;;
 		file=*) spec[backend]=file spec[file]=${item#file=} ;;
 		id=* | serial=* | queues=* | backend=* | size=* | latency-us=* | \
-		namespaces=* | inject=* | hotplug=* | detached=* | node=* | msix=*)
+		iops=* | namespaces=* | inject=* | hotplug=* | detached=* | node=* | msix=*)
 			spec[${item%%=*}]=${item#*=} ;;
 		*) fail "--nvme: what is '$item'? See --help" ;;
 		esac
@@ -35,7 +35,7 @@ parse_nvme() { # INDEX LIST
 check_nvme() {
 	local key
 
-	for key in queues namespaces msix; do
+	for key in queues namespaces msix iops; do
 		[ -z "${spec[$key]+x}" ] || need_number "--nvme: $key" "${spec[$key]}"
 	done
 	[ -z "${spec[size]:-}" ] || need_size "--nvme: size" "${spec[size]}"
@@ -64,10 +64,11 @@ data_file() { # NODE-NAME
 	backing_file=$(realpath "$file")
 }
 
+# What holds the data, below the filters that are asked for; the topmost has NODE-NAME.
 add_blockdev() { # NODE-NAME
-	local name=$1
+	local name=$1 below
 
-	[ -z "${spec[inject]:-}" ] || name=$1-raw
+	[ -z "${spec[inject]:-}${spec[iops]:-}" ] || name=$1-data
 	if [ "${spec[backend]}" = null ]; then
 		qemu+=(-blockdev "driver=null-co,node-name=$name,read-zeroes=off,size=$(bytes "${spec[size]:-64G}")${spec[latency-us]:+,latency-ns=$((spec[latency-us] * 1000))}")
 	else
@@ -75,8 +76,15 @@ add_blockdev() { # NODE-NAME
 		qemu+=(-blockdev "driver=file,node-name=$name-file,filename=$backing_file,discard=unmap")
 		qemu+=(-blockdev "driver=raw,node-name=$name,file=$name-file,discard=unmap")
 	fi
-	[ -z "${spec[inject]:-}" ] ||
-		qemu+=(-blockdev "driver=blkdebug,node-name=$1,config=$(realpath "${spec[inject]}"),image=$name")
+	if [ -n "${spec[inject]:-}" ]; then
+		below=$name
+		name=$1${spec[iops]:+-errors}
+		qemu+=(-blockdev "driver=blkdebug,node-name=$name,config=$(realpath "${spec[inject]}"),image=$below")
+	fi
+	if [ -n "${spec[iops]:-}" ]; then
+		qemu+=(-object "throttle-group,id=$1-limit,x-iops-total=${spec[iops]}")
+		qemu+=(-blockdev "driver=throttle,node-name=$1,throttle-group=$1-limit,file=$name")
+	fi
 }
 
 # A controller without a subsystem has its one namespace built in; several, or one

@@ -324,7 +324,8 @@ case_bounce() {
 case_errors() {
 	printf '[inject-error]\nevent = "read_aio"\nsector = "2048"\nerrno = "5"\n' > "$dir/inject"
 	boot --nvme "backend=mem,size=64M,inject=$dir/inject,extra=mdts=5" \
-		--nvme id=slow,latency-us=300000,size=1M <<-'END'
+		--nvme id=slow,latency-us=300000,size=1M \
+		--nvme "id=few,backend=mem,size=1M,iops=10,inject=$dir/inject" <<-'END'
 	. "$VM_LIB"
 	set -e
 	d=$(nvme_by_serial nvme0)
@@ -335,8 +336,12 @@ case_errors() {
 	t=${EPOCHREALTIME/./}
 	dd if=/dev/${d}n1 bs=512 count=1 iflag=direct of=/dev/null status=none
 	[ $((${EPOCHREALTIME/./} - t)) -ge 300000 ]
+	d=$(nvme_by_serial few)
+	t=${EPOCHREALTIME/./}
+	dd if=/dev/${d}n1 bs=512 count=20 iflag=direct of=/dev/null status=none
+	[ $((${EPOCHREALTIME/./} - t)) -ge 1000000 ]
 	END
-	check "errors where asked for, latency as asked" is_code 0
+	check "errors where asked for, latency and rate as asked" is_code 0
 	check "extra= reaches the device" prints_just 128
 }
 

@@ -88,12 +88,23 @@ sum_done() {
 		awk '{ sum += $1 } END { print sum + 0 }'
 }
 
+# shown OBJECT NAME VALUE: what VALUE reads as. With nothing above it, an object that
+# inherits has the default, which is what it had before.
+shown() {
+	case "$3 $1" in
+	inherit\ nvme*) echo inherit ;;
+	inherit\ *) sed -n "s/^$1 $2 //p" "$tmp/settings" ;;
+	*) echo "$3" ;;
+	esac
+}
+
 # values_last DESCRIPTION: what was set last is what there is, in sysfs and debugfs
 values_last() {
 	local object name value is n=0 wrong=''
 
 	while read -r _ object name value; do
 		[ -e "$tune/$object/$name" ] || continue
+		value=$(shown "$object" "$name" "$value")
 		read -r is < "$tune/$object/$name"
 		[ "$is" = "$value" ] || wrong+="$object $name is $is, $value was set last. "
 		read -r is < "$debug/$object/$name"
