@@ -24,6 +24,7 @@
 #include <linux/swiotlb.h>
 
 #include "defer.h"
+#include "tune-pools.h"
 
 /* Above this many queues, NVME_DEFER_WQ_AUTO means one workqueue for all. */
 #define NVME_DEFER_WQ_MANY	16
@@ -208,6 +209,8 @@ struct nvme_defer *nvme_defer_queue(struct nvme_defer_ctrl *c, unsigned int qid)
 	nvme_defer_init(d, &d->in_force, c->ops, NULL);
 	d->ctrl = c;
 	d->qid = qid;
+	/* Until it gets other ones, with the first namespace. */
+	nvme_tune_set_pool(d, NVME_PRP_DEVICE);
 	nvme_tune_add_queue(d);
 	/* Pairs with smp_load_acquire() in nvme_defer_update(). */
 	smp_store_release(&c->queue[qid], d);

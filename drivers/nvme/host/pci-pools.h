@@ -76,6 +76,8 @@ static void nvme_pci_pools_register(struct nvme_dev *dev)
 {
 	dev->prp = nvme_prp_register(dev->dev, dev, &nvme_pci_pools_ops,
 				     dev->nr_allocated_queues, &dev->prp_device);
+	if (!dev->prp)
+		dev_warn(dev->dev, "no memory for PRP pools by node: all queues share the device's\n");
 }
 
 static void nvme_pci_pools_unregister(struct nvme_dev *dev)
@@ -85,10 +87,13 @@ static void nvme_pci_pools_unregister(struct nvme_dev *dev)
 	nvme_tune_remove_pools(dev->defer);
 }
 
-/* nvme_setup_io_queues(), when it is known how many there are. */
+/*
+ * nvme_setup_io_queues(), when it is known how many there are. With several maps,
+ * blk-mq spreads CPUs anew in each reset: the kinds of queues may have changed.
+ */
 static void nvme_pci_pools_prepare(struct nvme_dev *dev)
 {
-	nvme_prp_prepare(dev->prp, dev->online_queues);
+	nvme_prp_prepare(dev->prp, dev->online_queues, dev->tagset.nr_maps == 1);
 }
 
 /*
@@ -96,8 +101,11 @@ static void nvme_pci_pools_prepare(struct nvme_dev *dev)
  * That is not all that may send requests: one that is just being scanned is not in the
  * controller's list yet, but may already ask the drive for its zones, and before 6.5
  * it may join the list here. All queues are in the tag set, though. Where one of them
- * is not drained, nothing changes: waiting for it here, under tag_list_lock, would
- * keep nvme_dev_disable() from getting its request back.
+ * is not drained, nothing changes: its request may be one that the drive has lost, and
+ * to wait for that here, under tag_list_lock, would hold up all that take this lock.
+ *
+ * How many queues there are is what blk-mq says: where it has no memory to go from more
+ * to fewer, it keeps the old ones and their contexts, and tells nobody.
  */
 static void nvme_pci_pools_apply(struct nvme_dev *dev)
 {
@@ -112,7 +120,7 @@ static void nvme_pci_pools_apply(struct nvme_dev *dev)
 		blk_freeze_queue_start(q);
 		idle &= percpu_ref_is_zero(&q->q_usage_counter);
 	}
-	nvme_prp_apply(dev->prp, dev->online_queues, idle);
+	nvme_prp_apply(dev->prp, set->nr_hw_queues + 1, idle);
 	list_for_each_entry(q, &set->tag_list, tag_set_list)
 		blk_mq_unfreeze_queue(q);
 	mutex_unlock(&set->tag_list_lock);

@@ -101,7 +101,7 @@ static bool nvme_prp_make_nodes(struct nvme_prp_ctrl *p)
 }
 
 static bool nvme_prp_prepare_queue(struct nvme_prp_ctrl *p, unsigned int qid,
-				   bool same)
+				   bool same_cpus)
 {
 	struct nvme_prp_queue *q = &p->queue[qid];
 
@@ -110,7 +110,7 @@ static bool nvme_prp_prepare_queue(struct nvme_prp_ctrl *p, unsigned int qid,
 	case NVME_PRP_PRIVATE:
 		return nvme_prp_make(p, NVME_PRP_PRIVATE, q->node, qid);
 	case NVME_PRP_NODE:
-		if (same && q->group)
+		if (same_cpus && q->group)
 			return nvme_prp_make(p, NVME_PRP_NODE, q->node, 0);
 		/* Where CPUs are spread anew, its node may change. */
 		return nvme_prp_make_nodes(p);
@@ -124,6 +124,7 @@ static bool nvme_prp_prepare_queue(struct nvme_prp_ctrl *p, unsigned int qid,
  * nvme_prp_prepare() - make the pools that the queues are to use
  * @p: the controller; may be NULL
  * @nr: queues that there are now, the admin queue included
+ * @keeps_cpus: as long as @nr is what it was, CPUs stay with their queues
  *
  * Takes what the operator wants from here on. Queues without memory for that keep
  * what they have.
@@ -131,9 +132,10 @@ static bool nvme_prp_prepare_queue(struct nvme_prp_ctrl *p, unsigned int qid,
  * Context: task context, may sleep. In the reset path: nothing here waits for I/O,
  *	but as elsewhere there, allocations may fail.
  */
-void nvme_prp_prepare(struct nvme_prp_ctrl *p, unsigned int nr)
+void nvme_prp_prepare(struct nvme_prp_ctrl *p, unsigned int nr, bool keeps_cpus)
 {
 	unsigned int noio, qid, missing = 0;
+	bool same_cpus;
 
 	if (!p)
 		return;
@@ -143,8 +145,9 @@ void nvme_prp_prepare(struct nvme_prp_ctrl *p, unsigned int nr)
 	/* The first time there are no requests yet, and nothing to apply. */
 	p->changing = p->nr_online;
 	p->nr_online = nr;
+	same_cpus = keeps_cpus && nr == p->nr_mapped;
 	for (qid = 1; qid < nr; qid++)
-		missing += !nvme_prp_prepare_queue(p, qid, nr == p->nr_mapped);
+		missing += !nvme_prp_prepare_queue(p, qid, same_cpus);
 	mutex_unlock(&p->lock);
 	memalloc_noio_restore(noio);
 	if (missing)
@@ -180,7 +183,9 @@ static void nvme_prp_unuse(struct nvme_prp_ctrl *p, unsigned int qid)
 /**
  * nvme_prp_apply() - let queues use the pools that were prepared for them
  * @p: the controller; may be NULL
- * @nr: queues that there are now, the admin queue included
+ * @nr: queues that requests may be sent to from here on, the admin queue included: as
+ *	many as blk-mq has, which may be more than were prepared for if it had no memory
+ *	to take the others away
  * @idle: no request of any I/O queue is under way, nor will be before this returns
  *
  * Without @idle, all stays as it is until the next reset.
@@ -352,7 +357,8 @@ nvme_prp_register(struct device *dev, void *driver,
 
 	device->pair = *pair;
 	device->choice = NVME_PRP_DEVICE;
-	device->node = node;
+	/* Other than @node, which says where the controller is. */
+	device->node = NUMA_NO_NODE;
 	device->users = 1;
 	list_add(&device->entry, &p->groups);
 	return p;

@@ -65,7 +65,7 @@ struct nvme_prp_pair {
  * @entry: in nvme_prp_ctrl.groups
  * @pair: the pools
  * @choice: what it is there for
- * @node: NUMA node, of the device or the queue where @choice is not node
+ * @node: NUMA node that the pools are administered on, NUMA_NO_NODE for the device's
  * @qid: of a private pair, the queue
  * @users: queues that use it; the admin queue is one of the device's
  * @shown: it was handed to nvme_prp_ops.show
@@ -147,7 +147,7 @@ nvme_prp_register(struct device *dev, void *driver,
 		  const struct nvme_prp_ops *ops, unsigned int nr_queues,
 		  const struct nvme_prp_pair *pair);
 void nvme_prp_unregister(struct nvme_prp_ctrl *p);
-void nvme_prp_prepare(struct nvme_prp_ctrl *p, unsigned int nr);
+void nvme_prp_prepare(struct nvme_prp_ctrl *p, unsigned int nr, bool keeps_cpus);
 void nvme_prp_apply(struct nvme_prp_ctrl *p, unsigned int nr, bool idle);
 void nvme_prp_init_queue(struct nvme_prp_ctrl *p, unsigned int qid,
 			 unsigned int node);

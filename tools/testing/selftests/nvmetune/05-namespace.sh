@@ -30,11 +30,11 @@ mode on "$ctrl"
 check "there is one namespace at first" eval '! second > /dev/null'
 
 load_start "$dev"
-check "attach" nvme attach-ns "/dev/$ctrl" -n 2 -c 0 > /dev/null
+check "attach" quietly nvme attach-ns "/dev/$ctrl" -n 2 -c 0
 reset_controller "$ctrl"
 both_work "attach, then reset"
 
-check "detach" nvme detach-ns "/dev/$ctrl" -n 2 -c 0 > /dev/null
+check "detach" quietly nvme detach-ns "/dev/$ctrl" -n 2 -c 0
 soon 20 "the second namespace is gone" "! second > /dev/null"
 load_start "$dev"
 reset_controller "$ctrl" &

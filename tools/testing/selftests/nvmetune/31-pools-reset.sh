@@ -72,12 +72,27 @@ done
 
 # Removal in the middle of a reset, with another choice on the way
 
+# resetting PID: waits until the controller is being reset by the process; fails if that
+# ends before
+resetting() {
+	local state
+
+	while kill -0 "$1" 2> /dev/null; do
+		read -r state < "/sys/class/nvme/$ctrl/state"
+		case $state in
+		resetting | connecting) return 0 ;;
+		esac
+	done
+	return 1
+}
+
 pci=$(nvme_pci "$ctrl")
 gone=$ctrl
 for ((i = 0; i < 3; i++)); do
 	load_start "$dev"
 	echo private > "$tune/$ctrl/pool"
 	(reset_controller "$ctrl" 2> /dev/null) &
+	check "removal: in the middle of a reset" resetting $!
 	echo 1 > "/sys/bus/pci/devices/$pci/remove"
 	check "removed meanwhile: its objects are gone" [ ! -e "$tune/$gone" ]
 	kill -INT "$load_pid" 2> /dev/null

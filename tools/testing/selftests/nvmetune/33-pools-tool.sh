@@ -52,6 +52,7 @@ soon 10 "in force" 'pool_is "$ctrl" node && pool_is "$other" node'
 expect_t 0 "other pools" set --reset nvme pool=private
 expect_t 0 "numa-throughput" apply numa-throughput
 says "has the pools" 'pool' "$out"
+same "sets them" node "$(< "$tune/nvme/pool")"
 expect_t 0 "restore" restore
 same "puts the choice back" private "$(< "$tune/nvme/pool")"
 expect_t 0 "the default again" set --reset nvme pool=inherit

@@ -169,7 +169,7 @@ static void prp_settle(void)
 
 static void prp_probe(unsigned int nr)
 {
-	nvme_prp_prepare(prp->p, nr);
+	nvme_prp_prepare(prp->p, nr, true);
 	prp_settle();
 	prp_namespace(nr);
 	prp_settle();
@@ -177,7 +177,7 @@ static void prp_probe(unsigned int nr)
 
 static void prp_reset(unsigned int nr)
 {
-	nvme_prp_prepare(prp->p, nr);
+	nvme_prp_prepare(prp->p, nr, true);
 	nvme_prp_apply(prp->p, nr, true);
 	prp_settle();
 }
@@ -267,7 +267,7 @@ static void prp_node_mapping(struct kunit *test)
 
 	/* A queue and a device of no node get one all the same. */
 	KUNIT_ASSERT_EQ(test, dev_to_node(prp->dev), NUMA_NO_NODE);
-	nvme_prp_prepare(prp->p, 2);
+	nvme_prp_prepare(prp->p, 2, true);
 	nvme_prp_init_queue(prp->p, 1, (unsigned int)NUMA_NO_NODE);
 	g = prp->p->queue[1].group;
 	KUNIT_ASSERT_NOT_NULL(test, g);
@@ -365,7 +365,7 @@ static void prp_not_applied(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(before, prp->used, sizeof(before)), 0);
 
 	/* It fails half-way: the pairs wait for the next one. */
-	nvme_prp_prepare(prp->p, 5);
+	nvme_prp_prepare(prp->p, 5, true);
 	schedule_work(&prp->p->update);
 	prp_settle();
 	KUNIT_EXPECT_EQ(test, memcmp(before, prp->used, sizeof(before)), 0);
@@ -384,7 +384,7 @@ static void prp_busy(struct kunit *test)
 	prp_probe(5);
 	memcpy(before, prp->used, sizeof(before));
 	prp_all(NVME_PRP_PRIVATE);
-	nvme_prp_prepare(prp->p, 3);
+	nvme_prp_prepare(prp->p, 3, true);
 	nvme_prp_apply(prp->p, 3, false);
 	prp_settle();
 	KUNIT_EXPECT_EQ(test, memcmp(before, prp->used, sizeof(before)), 0);
@@ -403,7 +403,7 @@ static void prp_second_namespace(struct kunit *test)
 	uses = prp->uses;
 	prp_namespace(5);
 	/* Also while a reset has the new pairs ready. */
-	nvme_prp_prepare(prp->p, 5);
+	nvme_prp_prepare(prp->p, 5, true);
 	prp_namespace(5);
 	KUNIT_EXPECT_EQ(test, prp->uses, uses);
 	prp_settle();
@@ -415,7 +415,7 @@ static void prp_second_namespace(struct kunit *test)
 /* What was asked for last, when pairs were made, counts: no other is there. */
 static void prp_choice_meanwhile(struct kunit *test)
 {
-	nvme_prp_prepare(prp->p, 5);
+	nvme_prp_prepare(prp->p, 5, true);
 	prp_all(NVME_PRP_PRIVATE);
 	prp_namespace(5);
 	prp_settle();
@@ -436,14 +436,14 @@ static void prp_queue_count(struct kunit *test)
 		prp_expect_all(test, 3, choice);
 
 		/* blk-mq sets up the contexts of new queues before apply. */
-		nvme_prp_prepare(prp->p, 5);
+		nvme_prp_prepare(prp->p, 5, true);
 		prp_namespace(5);
 		nvme_prp_apply(prp->p, 5, true);
 		prp_settle();
 		prp_expect_all(test, 5, choice);
 		prp_expect_sane(test, 5);
 
-		nvme_prp_prepare(prp->p, 2);
+		nvme_prp_prepare(prp->p, 2, true);
 		prp_namespace(2);
 		nvme_prp_apply(prp->p, 2, true);
 		prp_settle();
@@ -460,7 +460,7 @@ static void prp_queue_count(struct kunit *test)
 		prp_expect_all(test, 3, choice);
 	}
 	/* More than there can be. */
-	nvme_prp_prepare(prp->p, NR_QUEUES + 3);
+	nvme_prp_prepare(prp->p, NR_QUEUES + 3, true);
 	nvme_prp_apply(prp->p, NR_QUEUES + 3, true);
 	nvme_prp_init_queue(prp->p, NR_QUEUES, 0);
 	prp_settle();
@@ -474,7 +474,7 @@ static void prp_queue_moves(struct kunit *test)
 	unsigned int users = from == to ? 4 : 3;
 
 	prp_probe(5);
-	nvme_prp_prepare(prp->p, 5);
+	nvme_prp_prepare(prp->p, 5, true);
 	nvme_prp_init_queue(prp->p, 1, 1);
 	nvme_prp_apply(prp->p, 5, true);
 	prp_settle();
@@ -490,7 +490,7 @@ static void prp_queue_moves_alone(struct kunit *test)
 	prp_probe(3);
 	prp_reset(3);
 	KUNIT_EXPECT_EQ(test, prp_pairs(), 2U);
-	nvme_prp_prepare(prp->p, 2);
+	nvme_prp_prepare(prp->p, 2, true);
 	schedule_work(&prp->p->update);
 	prp_settle();
 	nvme_prp_init_queue(prp->p, 1, 1);
@@ -500,11 +500,48 @@ static void prp_queue_moves_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, prp_pairs(), 2U);
 }
 
+/* With queues of several kinds, CPUs are spread anew though there are as many as before. */
+static void prp_queue_moves_each_time(struct kunit *test)
+{
+	prp_probe(3);
+	prp_reset(3);
+	KUNIT_EXPECT_EQ(test, prp_pairs(), 2U);
+	nvme_prp_prepare(prp->p, 3, false);
+	nvme_prp_init_queue(prp->p, 2, 1);
+	nvme_prp_apply(prp->p, 3, true);
+	prp_settle();
+	KUNIT_EXPECT_EQ(test, prp->p->queue[2].group->node, nvme_prp_node(1));
+	KUNIT_EXPECT_EQ(test, prp->p->queue[1].group->node, nvme_prp_node(0));
+	KUNIT_EXPECT_EQ(test, prp_pairs(), 1U + prp_nodes());
+}
+
+/*
+ * Fewer queues were to be used, and blk-mq had no memory for that: requests still go to
+ * all of them, and a namespace that is added must not move one that is in use.
+ */
+static void prp_queues_stay(struct kunit *test)
+{
+	unsigned int uses;
+
+	prp_all(NVME_PRP_PRIVATE);
+	prp_probe(5);
+	nvme_prp_prepare(prp->p, 3, true);
+	nvme_prp_apply(prp->p, 5, true);
+	prp_settle();
+	prp_expect_all(test, 5, NVME_PRP_PRIVATE);
+	prp_reset(5);
+	uses = prp->uses;
+	prp_namespace(5);
+	KUNIT_EXPECT_EQ(test, prp->uses, uses);
+	prp_expect_all(test, 5, NVME_PRP_PRIVATE);
+	prp_expect_sane(test, 5);
+}
+
 /* The admin queue stays where it is. */
 static void prp_admin_queue(struct kunit *test)
 {
 	prp->choice[0] = NVME_PRP_PRIVATE;
-	nvme_prp_prepare(prp->p, 5);
+	nvme_prp_prepare(prp->p, 5, true);
 	nvme_prp_init_queue(prp->p, 0, 0);
 	nvme_prp_apply(prp->p, 5, true);
 	prp_namespace(5);
@@ -522,7 +559,7 @@ static void prp_no_memory_at_first(struct kunit *test)
 
 	for (choice = NVME_PRP_NODE; choice <= NVME_PRP_PRIVATE; choice++) {
 		for (n = 1; n <= NR_QUEUES; n++) {
-			nvme_prp_prepare(prp->p, 1);
+			nvme_prp_prepare(prp->p, 1, true);
 			nvme_prp_apply(prp->p, 1, true);
 			prp_settle();
 			KUNIT_ASSERT_EQ(test, prp_pairs(), 1U);
@@ -582,7 +619,7 @@ static void prp_none(struct kunit *test)
 {
 	unsigned int uses = prp->uses;
 
-	nvme_prp_prepare(NULL, 5);
+	nvme_prp_prepare(NULL, 5, true);
 	nvme_prp_init_queue(NULL, 1, 0);
 	nvme_prp_apply(NULL, 5, true);
 	nvme_prp_unregister(NULL);
@@ -594,7 +631,7 @@ static void prp_removed(struct kunit *test)
 {
 	prp_probe(5);
 	prp_all(NVME_PRP_PRIVATE);
-	nvme_prp_prepare(prp->p, 5);
+	nvme_prp_prepare(prp->p, 5, true);
 	schedule_work(&prp->p->update);
 	KUNIT_EXPECT_EQ(test, prp_pairs(), 1U + prp_nodes() + 4);
 }
@@ -655,6 +692,8 @@ static struct kunit_case prp_test_cases[] = {
 	KUNIT_CASE(prp_queue_count),
 	KUNIT_CASE(prp_queue_moves),
 	KUNIT_CASE(prp_queue_moves_alone),
+	KUNIT_CASE(prp_queue_moves_each_time),
+	KUNIT_CASE(prp_queues_stay),
 	KUNIT_CASE(prp_admin_queue),
 	KUNIT_CASE(prp_no_memory_at_first),
 	KUNIT_CASE(prp_no_memory_in_reset),
