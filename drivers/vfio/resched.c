@@ -21,9 +21,6 @@
 #define CREATE_TRACE_POINTS
 #include <trace/events/vfio_resched.h>
 
-/* Regions are flushed from the IOTLB each so many intervals, at the latest. */
-#define VFIO_RESCHED_FLUSH	16
-
 /* Where the interval is 0, this is how often a walk looks whether it still is. */
 #define VFIO_RESCHED_LOOK	SZ_1G
 
@@ -34,9 +31,10 @@ static struct vfio_resched_set *vfio_resched_set(const struct vfio_resched *r)
 	return &vfio_resched_sets[r->object];
 }
 
+/* In whole pages: type1 unpins what a piece has unmapped, which is no part of a page. */
 static u64 vfio_resched_interval(const struct vfio_resched *r)
 {
-	return READ_ONCE(vfio_resched_set(r)->resched_bytes);
+	return round_up(READ_ONCE(vfio_resched_set(r)->resched_bytes), (u64)PAGE_SIZE);
 }
 
 static void vfio_resched_refresh(struct vfio_resched *r)
@@ -47,20 +45,51 @@ static void vfio_resched_refresh(struct vfio_resched *r)
 	r->tick.interval = interval ?: VFIO_RESCHED_LOOK;
 }
 
-/* A stretch is over. */
-static void vfio_resched_stretch(struct vfio_resched *r, u64 now, bool yielded)
+/* How often this task has let go of its CPU. */
+static unsigned long vfio_resched_switches(void)
+{
+	return current->nvcsw + current->nivcsw;
+}
+
+static void vfio_resched_start(struct vfio_resched *r)
+{
+	r->since = local_clock();
+	r->switches = vfio_resched_switches();
+}
+
+/*
+ * A stretch is over. Where the task has slept or was preempted since, as in a page
+ * fault or for a lock, the CPU was let go of at a time that is not known: then it is
+ * none.
+ */
+static void vfio_resched_stretch(struct vfio_resched *r, u64 now, bool slept, bool yielded)
 {
 	struct vfio_resched_set *set = vfio_resched_set(r);
-	/* Clocks of two CPUs may differ where the walk was preempted. */
 	u64 ns = max_t(s64, now - r->since, 0);
 	s64 longest = atomic64_read(&set->longest);
 
+	if (slept)
+		return;
 	while (ns > longest && !atomic64_try_cmpxchg(&set->longest, &longest, ns))
 		;
 	nvmetune_hist_add(&set->stretches, ns, 1);
 	if (yielded)
 		atomic64_inc(&set->yields);
 	trace_vfio_resched(vfio_resched_names[r->object], ns, yielded);
+}
+
+/* Let go of the CPU, if @offer, and begin another stretch. */
+static void vfio_resched_leave(struct vfio_resched *r, bool offer)
+{
+	bool slept = vfio_resched_switches() != r->switches;
+	u64 now = local_clock();
+	bool yielded = offer && cond_resched();
+
+	vfio_resched_stretch(r, now, slept, yielded);
+	if (yielded)
+		now = local_clock();
+	r->since = now;
+	r->switches = vfio_resched_switches();
 }
 
 /**
@@ -73,7 +102,7 @@ void vfio_resched_begin(struct vfio_resched *r)
 {
 	resched_tick_init(&r->tick, 0);
 	vfio_resched_refresh(r);
-	r->since = local_clock();
+	vfio_resched_start(r);
 }
 EXPORT_SYMBOL_GPL(vfio_resched_begin);
 
@@ -81,13 +110,16 @@ EXPORT_SYMBOL_GPL(vfio_resched_begin);
  * vfio_resched_end() - the operation ends, or drops its lock for a while
  * @r: the walk
  *
+ * Lets go of the CPU, as many short operations in a row are a long one: iommufd has one
+ * for each area of a table, of which there may be any number.
+ *
  * Context: as vfio_resched_begin().
  */
 void vfio_resched_end(struct vfio_resched *r)
 {
 	if (!r->since)
 		return;
-	vfio_resched_stretch(r, local_clock(), false);
+	vfio_resched_leave(r, r->on);
 	r->since = 0;
 }
 EXPORT_SYMBOL_GPL(vfio_resched_end);
@@ -103,13 +135,10 @@ EXPORT_SYMBOL_GPL(vfio_resched_end);
  */
 void vfio_resched_point(struct vfio_resched *r)
 {
-	u64 now = local_clock();
-	bool yielded = cond_resched();
-
-	if (r->since) {
-		vfio_resched_stretch(r, now, yielded);
-		r->since = yielded ? local_clock() : now;
-	}
+	if (r->since)
+		vfio_resched_leave(r, true);
+	else
+		cond_resched();
 	r->tick.bytes = 0;
 	vfio_resched_refresh(r);
 }
@@ -222,21 +251,12 @@ static size_t vfio_resched_unmap_piece(struct iommu_domain *domain,
 	}
 }
 
-/**
- * vfio_resched_unmap() - iommu_unmap() in pieces
- * @r: the walk; NULL: one of its own, of iommufd
- * @domain: the domain
- * @iova: start of the range, and of a page of the IOMMU
- * @size: of the range
- *
+/*
  * Where a piece comes back short, the rest is done at once, to end as iommu_unmap()
  * would have.
- *
- * Context: task context, may sleep.
- * Return: bytes unmapped, as iommu_unmap().
  */
-size_t vfio_resched_unmap(struct vfio_resched *r, struct iommu_domain *domain,
-			  unsigned long iova, size_t size)
+size_t __vfio_resched_unmap(struct vfio_resched *r, struct iommu_domain *domain,
+			    unsigned long iova, size_t size)
 {
 	struct vfio_resched alone;
 	size_t done = 0, piece, got;
@@ -263,23 +283,11 @@ size_t vfio_resched_unmap(struct vfio_resched *r, struct iommu_domain *domain,
 		vfio_resched_end(r);
 	return done;
 }
-EXPORT_SYMBOL_GPL(vfio_resched_unmap);
+EXPORT_SYMBOL_GPL(__vfio_resched_unmap);
 
-/**
- * __vfio_resched_map() - iommu_map() in pieces
- * @r: the walk
- * @domain: the domain
- * @iova: start of the range
- * @phys: what to map it to
- * @size: of the range
- * @prot: protection
- * @gfp: for page tables
- *
+/*
  * Pieces end where iommu_map() would not have put a page across, so that the pages
  * of the IOMMU are the same.
- *
- * Context: task context, may sleep.
- * Return: 0, or an error; nothing is mapped then.
  */
 int __vfio_resched_map(struct vfio_resched *r, struct iommu_domain *domain,
 		       unsigned long iova, phys_addr_t phys, size_t size, int prot,
@@ -309,17 +317,8 @@ unmap:
 }
 EXPORT_SYMBOL_GPL(__vfio_resched_map);
 
-/**
- * vfio_resched_unpin() - unpin contiguous pages
- * @r: the walk
- * @page: the first
- * @npages: their number
- * @dirty: they may have been written to
- *
- * Context: task context, may sleep.
- */
-void vfio_resched_unpin(struct vfio_resched *r, struct page *page,
-			unsigned long npages, bool dirty)
+void __vfio_resched_unpin(struct vfio_resched *r, struct page *page,
+			  unsigned long npages, bool dirty)
 {
 	unsigned long pfn = page_to_pfn(page), n;
 
@@ -333,31 +332,7 @@ void vfio_resched_unpin(struct vfio_resched *r, struct page *page,
 		vfio_resched_tick(r, (u64)n << PAGE_SHIFT);
 	}
 }
-EXPORT_SYMBOL_GPL(vfio_resched_unpin);
-
-/**
- * vfio_resched_flush() - a region was unmapped and waits for the IOTLB flush
- * @r: the walk
- * @unmapped: its size
- *
- * The flush also frees page tables, in one go.
- *
- * Return: true where the flush shall not wait any longer, or nothing was unmapped.
- */
-bool vfio_resched_flush(struct vfio_resched *r, size_t unmapped)
-{
-	u64 interval = vfio_resched_interval(r);
-
-	if (!unmapped)
-		return true;
-	vfio_resched_tick(r, unmapped);
-	r->gathered += unmapped;
-	if (!interval || r->gathered / VFIO_RESCHED_FLUSH < interval)
-		return false;
-	r->gathered = 0;
-	return true;
-}
-EXPORT_SYMBOL_GPL(vfio_resched_flush);
+EXPORT_SYMBOL_GPL(__vfio_resched_unpin);
 
 /* The scan */
 
@@ -373,27 +348,16 @@ static size_t vfio_resched_in_run(const struct vfio_resched_runs *runs, size_t o
 	return offset < runs->first ? runs->first - offset : SIZE_MAX;
 }
 
-/**
- * vfio_resched_scan() - find physically contiguous memory to unmap
- * @r: the walk
- * @domain: the domain
- * @iova: where to start, and a page of the IOMMU starts
- * @phys: what that is mapped to
- * @len: set to how much to unmap
- *
- * Looks up where a run may start and, if the setting says so, all other pages.
- *
- * Context: task context, may sleep.
- * Return: 0, which does not follow @phys, so that a loop over pages ends.
- */
-phys_addr_t vfio_resched_scan(struct vfio_resched *r, struct iommu_domain *domain,
-			      dma_addr_t iova, phys_addr_t phys, size_t *len)
+/* Looks up where a run may start and, if the setting says so, all other pages. */
+phys_addr_t __vfio_resched_scan(struct vfio_resched *r, struct iommu_domain *domain,
+				dma_addr_t iova, phys_addr_t phys, size_t *len)
 {
 	u64 interval = vfio_resched_interval(r) ?: U64_MAX;
 	bool skip = READ_ONCE(vfio_resched_set(r)->skip);
-	size_t limit = vfio_resched_piece(domain->pgsize_bitmap, iova, phys,
-					  r->end - iova + 1, interval);
-	size_t pos = 0, step = PAGE_SIZE, stop;
+	/* Where the IOMMU has smaller pages than the CPU, type1 does not map by them. */
+	unsigned long pgsizes = (domain->pgsize_bitmap & PAGE_MASK) | PAGE_SIZE;
+	size_t limit = vfio_resched_piece(pgsizes, iova, phys, r->end - iova + 1, interval);
+	size_t pos = PAGE_SIZE, step = PAGE_SIZE, stop;
 	phys_addr_t next;
 
 	for (;;) {
@@ -425,10 +389,10 @@ phys_addr_t vfio_resched_scan(struct vfio_resched *r, struct iommu_domain *domai
 end_of_run:
 	r->next_iova = iova + pos;
 	r->next_phys = next;
-	*len = vfio_resched_piece(domain->pgsize_bitmap, iova, phys, pos, interval);
+	*len = vfio_resched_piece(pgsizes, iova, phys, pos, interval);
 	return 0;
 }
-EXPORT_SYMBOL_GPL(vfio_resched_scan);
+EXPORT_SYMBOL_GPL(__vfio_resched_scan);
 
 /* Bitmaps: a word of 64 pages takes about as long as looking up one. */
 

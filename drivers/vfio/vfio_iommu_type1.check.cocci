@@ -1,5 +1,5 @@
 // Where the calls of vfio_iommu_type1.cocci have to be. One match a rule.
-// PLACE 29
+// PLACE 35
 @@
 @@
  vfio_link_dma(...)
@@ -34,11 +34,15 @@
  	...+>
  }
 @@
+iterator name vfio_resched_for_each_page;
 @@
  vfio_unpin_pages_remote(...)
  {
  	<+...
-*		vfio_resched_page(dma->resched, ...);
+*	vfio_resched_for_each_page(dma->resched, i, npage) {
+ 		...
+ 		iova += PAGE_SIZE;
+ 	}
  	...+>
  }
 @@
@@ -80,7 +84,7 @@
  {
  	<+...
 *	vfio_resched_unmap(dma->resched, d->domain, dma->iova, dma->size);
- 	cond_resched();
+ 	vfio_resched_point(dma->resched);
  	...+>
  }
 @@
@@ -248,5 +252,64 @@
  	<+...
 *	vfio_resched_bitmap_clear(dma->resched, dma->bitmap, ...);
  	vfio_dma_populate_bitmap(...);
+ 	...+>
+ }
+@@
+@@
+ vfio_iova_dirty_bitmap(...)
+ {
+ 	<+...
+*	vfio_resched_tick(dma->resched, PAGE_SIZE);
+ 	if (dma->iova < iova)
+ 		continue;
+ 	...+>
+ }
+@@
+@@
+ vfio_iommu_unmap_unpin_all(...)
+ {
+ 	<+...
+ 	vfio_remove_dma(...);
+*	vfio_resched_tick(&iommu->resched, ...);
+ 	...+>
+ }
+@@
+@@
+ vfio_iommu_map(...)
+ {
+ 	<+...
+ 	if (ret)
+ 		goto unwind;
+*	vfio_resched_point(&iommu->resched);
+ 	...+>
+ }
+@@
+@@
+ vfio_iommu_map(...)
+ {
+ 	<+...
+ 	vfio_resched_unmap(...);
+*	vfio_resched_point(&iommu->resched);
+ 	...+>
+ }
+@@
+@@
+ vfio_iommu_replay(...)
+ {
+ 	<+...
+ 	if (!phys) {
+ 		...
+*		vfio_resched_tick(&iommu->resched, PAGE_SIZE);
+ 		continue;
+ 	}
+ 	...+>
+ }
+@@
+@@
+ vfio_dma_do_unmap(...)
+ {
+ 	<+...
+ 	iommu->vaddr_invalid_count--;
+*	vfio_resched_tick(&iommu->resched, PAGE_SIZE);
  	...+>
  }

@@ -12,7 +12,12 @@
 // EXPECT drivers/vfio/vfio_iommu_type1.c 1 new->resched = &iommu->resched;
 // EXPECT drivers/vfio/vfio_iommu_type1.c 9 vfio_resched_begin(
 // EXPECT drivers/vfio/vfio_iommu_type1.c 10 vfio_resched_end(
-// EXPECT drivers/vfio/vfio_iommu_type1.c 3 vfio_resched_point(dma->resched);
+// EXPECT drivers/vfio/vfio_iommu_type1.c 4 vfio_resched_point(dma->resched);
+// EXPECT drivers/vfio/vfio_iommu_type1.c 2 vfio_resched_point(&iommu->resched);
+// EXPECT drivers/vfio/vfio_iommu_type1.c 3 vfio_resched_tick(&iommu->resched, VFIO_RESCHED_MAPPING);
+// EXPECT drivers/vfio/vfio_iommu_type1.c 2 vfio_resched_tick(dma->resched, VFIO_RESCHED_MAPPING);
+// EXPECT drivers/vfio/vfio_iommu_type1.c 6 vfio_resched_tick(&iommu->resched, PAGE_SIZE);
+// EXPECT drivers/vfio/vfio_iommu_type1.c 2 vfio_resched_tick(dma->resched, PAGE_SIZE);
 // EXPECT drivers/vfio/vfio_iommu_type1.c 1 vfio_resched_run(
 // EXPECT drivers/vfio/vfio_iommu_type1.c 1 vfio_resched_start_unmap(
 // EXPECT drivers/vfio/vfio_iommu_type1.c 1 vfio_resched_phys(
@@ -197,21 +202,36 @@ expression list ES;
 
 // Unmapping and unpinning
 
+@map_point@
+identifier iommu;
+@@
+ vfio_iommu_map(struct vfio_iommu *iommu, ...)
+ {
+ 	<+...
+-	cond_resched();
++	vfio_resched_point(&iommu->resched);
+ 	...+>
+ }
+
 @unpin_pages@
-identifier dma, iova, i, npage, pfn;
-expression E;
-statement S;
+iterator name vfio_resched_for_each_page;
+identifier dma, iova, i, npage, pfn, unlocked, locked;
 @@
  vfio_unpin_pages_remote(struct vfio_dma *dma, dma_addr_t iova, unsigned long pfn, long npage, ...)
  {
  	<+...
- 	for (i = 0; i < npage; E) {
- 		if (put_pfn(pfn++, dma->prot))
- 			S
-+		/* With iommu->lock only, a mutex; the IOTLB was flushed before. */
-+		vfio_resched_page(dma->resched, i + 1);
+-	for (i = 0; i < npage; i++, iova += PAGE_SIZE) {
++	/* With iommu->lock only, a mutex; the IOTLB was flushed before. */
++	i = 0;
++	vfio_resched_for_each_page(dma->resched, i, npage) {
+ 		if (put_pfn(pfn++, dma->prot)) {
+ 			unlocked++;
+ 			if (vfio_find_vpfn(dma, iova))
+ 				locked++;
+ 		}
++		i++;
++		iova += PAGE_SIZE;
  	}
-+	vfio_resched_tick(dma->resched, npage % VFIO_RESCHED_PAGES * PAGE_SIZE);
  	...+>
  }
 
@@ -242,6 +262,7 @@ type T1, T2, T3;
  	<+...
 -	put_valid_unreserved_pfns(pfn, npage, dma->prot);
 +	/* With iommu->lock only, a mutex; the IOTLB was flushed before. */
++	vfio_resched_tick(dma->resched, npage * PAGE_SIZE);
 +	vfio_resched_unpin(dma->resched, pfn_to_page(pfn), npage,
 +                                   dma->prot & IOMMU_WRITE);
  	...+>
@@ -293,6 +314,8 @@ identifier dma, d;
 -	iommu_unmap(d->domain, dma->iova, dma->size);
 +	/* With iommu->lock only, a mutex; nothing is unpinned before all is done. */
 +	vfio_resched_unmap(dma->resched, d->domain, dma->iova, dma->size);
+-	cond_resched();
++	vfio_resched_point(dma->resched);
  	...+>
  }
 
@@ -364,6 +387,24 @@ identifier iommu, vpfn, locked, p;
  	...+>
  }
 
+// Mappings that were not mapped to any domain are taken down by nothing but this.
+
+@each_mapping@
+identifier iommu;
+expression E;
+@@
+ vfio_iommu_unmap_unpin_all(struct vfio_iommu *iommu)
+ {
+ 	<+...
+ 	while (...)
+-		vfio_remove_dma(iommu, E);
++	{
++		vfio_remove_dma(iommu, E);
++		vfio_resched_tick(&iommu->resched, VFIO_RESCHED_MAPPING);
++	}
+ 	...+>
+ }
+
 @vaddr@
 identifier iommu, dma, unmapped;
 @@
@@ -371,6 +412,18 @@ identifier iommu, dma, unmapped;
  {
  	<+...
  	unmapped += dma->size;
++	vfio_resched_tick(&iommu->resched, VFIO_RESCHED_MAPPING);
+ 	...+>
+ }
+
+@vaddr_undo@
+identifier iommu, dma;
+@@
+ vfio_dma_do_unmap(struct vfio_iommu *iommu, ...)
+ {
+ 	<+...
+ 	dma->vaddr_invalid = false;
+ 	iommu->vaddr_invalid_count--;
 +	vfio_resched_tick(&iommu->resched, PAGE_SIZE);
  	...+>
  }
@@ -410,6 +463,34 @@ symbol p;
  	<+...
  	p += PAGE_SIZE;
 +	/* With iommu->lock only, a mutex. */
++	vfio_resched_tick(&iommu->resched, PAGE_SIZE);
+ 	...+>
+ }
+
+// What was not mapped before it failed.
+
+@replay_gap@
+identifier iommu, phys, iova;
+@@
+ vfio_iommu_replay(struct vfio_iommu *iommu, ...)
+ {
+ 	<+...
+ 	if (!phys) {
+ 		iova += PAGE_SIZE;
++		/* With iommu->lock only, a mutex. */
++		vfio_resched_tick(&iommu->resched, PAGE_SIZE);
+ 		continue;
+ 	}
+ 	...+>
+ }
+
+@replay_mapped@
+identifier iommu, dma;
+@@
+ vfio_iommu_replay(struct vfio_iommu *iommu, ...)
+ {
+ 	<+...
+ 	dma->iommu_mapped = true;
 +	vfio_resched_tick(&iommu->resched, PAGE_SIZE);
  	...+>
  }
@@ -476,6 +557,30 @@ identifier dma, pgsize;
  	vfio_dma_populate_bitmap(dma, pgsize);
 +	/* A word of bitmap counts as a page. */
 +	vfio_resched_tick(dma->resched, dma->size / BITS_PER_LONG);
+ 	...+>
+ }
+
+@free_all@
+identifier dma;
+identifier f = {vfio_dma_bitmap_alloc_all, vfio_dma_bitmap_free_all};
+@@
+ f(...)
+ {
+ 	<+...
+ 	vfio_dma_bitmap_free(dma);
++	vfio_resched_tick(dma->resched, VFIO_RESCHED_MAPPING);
+ 	...+>
+ }
+
+@skip@
+identifier dma, iova;
+@@
+ vfio_iova_dirty_bitmap(...)
+ {
+ 	<+...
++	vfio_resched_tick(dma->resched, PAGE_SIZE);
+ 	if (dma->iova < iova)
+ 		continue;
  	...+>
  }
 

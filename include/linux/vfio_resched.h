@@ -31,8 +31,17 @@ enum vfio_resched_object {
 	VFIO_RESCHED_NR_OBJECTS
 };
 
-/* Loops over pages count each so many of them. */
-#define VFIO_RESCHED_PAGES	16
+/* Loops over pages count each so many of them, so that a page costs nothing more. */
+#define VFIO_RESCHED_PAGES	64
+
+/* Regions are flushed from the IOTLB each so many intervals, at the latest. */
+#define VFIO_RESCHED_FLUSH	16
+
+/* Loops that must not sleep go over so many pages at the most. */
+#define VFIO_RESCHED_ATOMIC	512UL
+
+/* To remove a mapping takes about as long as to work on so many bytes. */
+#define VFIO_RESCHED_MAPPING	(16 * PAGE_SIZE)
 
 /*
  * iommu_map() has taken allocation flags since 6.3, and so has what is put in its
@@ -47,10 +56,10 @@ static inline int vfio_resched_iommu_map(struct iommu_domain *domain,
 }
 
 #define vfio_resched_map(r, domain, iova, phys, size, prot)		\
-	__vfio_resched_map(r, domain, iova, phys, size, prot, GFP_KERNEL)
+	vfio_resched_map_gfp(r, domain, iova, phys, size, prot, GFP_KERNEL)
 #else
 #define vfio_resched_iommu_map	iommu_map
-#define vfio_resched_map	__vfio_resched_map
+#define vfio_resched_map	vfio_resched_map_gfp
 #endif
 
 #if IS_ENABLED(CONFIG_VFIO_RESCHED)
@@ -73,6 +82,7 @@ struct vfio_resched_runs {
  * struct vfio_resched - the walk of one operation at a time
  * @tick: progress towards the next point; its interval is refreshed at each
  * @since: when the last point was, by local_clock(); 0 where no operation runs
+ * @switches: how often the task had let go of the CPU then
  * @object: whose it is, enum vfio_resched_object
  * @on: resched_bytes was not 0 at the last point
  * @gathered: bytes unmapped whose IOTLB flush is still to come
@@ -88,6 +98,7 @@ struct vfio_resched_runs {
 struct vfio_resched {
 	struct resched_tick tick;
 	u64 since;
+	unsigned long switches;
 	unsigned int object;
 	bool on;
 	u64 gathered;
@@ -104,16 +115,15 @@ void vfio_resched_point(struct vfio_resched *r);
 void vfio_resched_due(struct vfio_resched *r);
 void vfio_resched_yield(enum vfio_resched_object object);
 void vfio_resched_unmapped(struct vfio_resched *r, u64 bytes);
-phys_addr_t vfio_resched_scan(struct vfio_resched *r, struct iommu_domain *domain,
-			      dma_addr_t iova, phys_addr_t phys, size_t *len);
-bool vfio_resched_flush(struct vfio_resched *r, size_t unmapped);
-size_t vfio_resched_unmap(struct vfio_resched *r, struct iommu_domain *domain,
-			  unsigned long iova, size_t size);
+phys_addr_t __vfio_resched_scan(struct vfio_resched *r, struct iommu_domain *domain,
+				dma_addr_t iova, phys_addr_t phys, size_t *len);
+size_t __vfio_resched_unmap(struct vfio_resched *r, struct iommu_domain *domain,
+			    unsigned long iova, size_t size);
 int __vfio_resched_map(struct vfio_resched *r, struct iommu_domain *domain,
 		       unsigned long iova, phys_addr_t phys, size_t size, int prot,
 		       gfp_t gfp);
-void vfio_resched_unpin(struct vfio_resched *r, struct page *page,
-			unsigned long npages, bool dirty);
+void __vfio_resched_unpin(struct vfio_resched *r, struct page *page,
+			  unsigned long npages, bool dirty);
 void vfio_resched_bitmap_set(struct vfio_resched *r, unsigned long *map,
 			     unsigned int start, unsigned int nbits);
 void vfio_resched_bitmap_clear(struct vfio_resched *r, unsigned long *map,
@@ -160,6 +170,43 @@ static inline void vfio_resched_page(struct vfio_resched *r, unsigned long index
 		vfio_resched_tick(r, VFIO_RESCHED_PAGES * PAGE_SIZE);
 }
 
+/* How far a loop over pages goes before it comes back here. */
+static inline unsigned long vfio_resched_stop(struct vfio_resched *r,
+					      unsigned long index, unsigned long end)
+{
+	unsigned long n = min(end - index, (unsigned long)VFIO_RESCHED_PAGES);
+
+	vfio_resched_tick(r, n * PAGE_SIZE);
+	return index + n;
+}
+
+/**
+ * vfio_resched_for_each_page - while (index < end), with points
+ * @r: the walk
+ * @index: of a page; the body counts it up by one
+ * @end: the first that is none
+ *
+ * The inner loop is as it would be without points. The body must not use break: it would
+ * leave the inner loop only.
+ *
+ * Context: task context, may sleep.
+ */
+#define vfio_resched_for_each_page(r, index, end)					\
+	for (unsigned long __stop; (index) < (end); )				\
+		for (__stop = vfio_resched_stop(r, index, end); (index) < __stop; )
+
+/**
+ * vfio_resched_last() - how far a loop that must not sleep may go
+ * @first: page that it begins with
+ * @last: page that it is to end with; it is called again for what is left
+ *
+ * Return: page to end with.
+ */
+static inline unsigned long vfio_resched_last(unsigned long first, unsigned long last)
+{
+	return last - first < VFIO_RESCHED_ATOMIC ? last : first + VFIO_RESCHED_ATOMIC - 1;
+}
+
 /**
  * vfio_resched_run() - a run of pages is about to be pinned
  * @runs: of the mapping
@@ -196,6 +243,123 @@ static inline void vfio_resched_start_unmap(struct vfio_resched *r,
 }
 
 /**
+ * vfio_resched_scan() - find physically contiguous memory to unmap
+ * @r: the walk
+ * @domain: the domain
+ * @iova: where to start, and a page of the IOMMU starts
+ * @phys: what that is mapped to
+ * @len: PAGE_SIZE, and a page follows; set to how much to unmap
+ *
+ * Context: task context, may sleep.
+ * Return: 0, which does not follow @phys, so that a loop over pages ends.
+ */
+static inline phys_addr_t vfio_resched_scan(struct vfio_resched *r,
+					    struct iommu_domain *domain,
+					    dma_addr_t iova, phys_addr_t phys,
+					    size_t *len)
+{
+	phys_addr_t next = iommu_iova_to_phys(domain, iova + PAGE_SIZE);
+
+	if (next == phys + PAGE_SIZE)
+		return __vfio_resched_scan(r, domain, iova, phys, len);
+	r->next_iova = iova + PAGE_SIZE;
+	r->next_phys = next;
+	vfio_resched_tick(r, PAGE_SIZE);
+	return 0;
+}
+
+/**
+ * vfio_resched_flush() - a region was unmapped and waits for the IOTLB flush
+ * @r: the walk
+ * @unmapped: its size
+ *
+ * The flush also frees page tables, in one go.
+ *
+ * Context: task context, may sleep.
+ * Return: true where the flush shall not wait any longer, or nothing was unmapped.
+ */
+static inline bool vfio_resched_flush(struct vfio_resched *r, size_t unmapped)
+{
+	if (!unmapped)
+		return true;
+	vfio_resched_tick(r, unmapped);
+	r->gathered += unmapped;
+	if (likely(r->gathered / VFIO_RESCHED_FLUSH < r->tick.interval) || !r->on)
+		return false;
+	r->gathered = 0;
+	return true;
+}
+
+/**
+ * vfio_resched_unmap() - iommu_unmap() in pieces
+ * @r: the walk; NULL: one of its own, of iommufd
+ * @domain: the domain
+ * @iova: start of the range, and of a page of the IOMMU
+ * @size: of the range
+ *
+ * Context: task context, may sleep.
+ * Return: bytes unmapped, as iommu_unmap().
+ */
+static inline size_t vfio_resched_unmap(struct vfio_resched *r,
+					struct iommu_domain *domain,
+					unsigned long iova, size_t size)
+{
+	size_t unmapped;
+
+	if (!r || size > r->tick.interval)
+		return __vfio_resched_unmap(r, domain, iova, size);
+	unmapped = iommu_unmap(domain, iova, size);
+	vfio_resched_tick(r, unmapped);
+	return unmapped;
+}
+
+/**
+ * vfio_resched_map_gfp() - iommu_map() in pieces
+ * @r: the walk
+ * @domain: the domain
+ * @iova: start of the range
+ * @phys: what to map it to
+ * @size: of the range
+ * @prot: protection
+ * @gfp: for page tables
+ *
+ * Context: task context, may sleep.
+ * Return: 0, or an error; nothing is mapped then.
+ */
+static inline int vfio_resched_map_gfp(struct vfio_resched *r,
+				       struct iommu_domain *domain, unsigned long iova,
+				       phys_addr_t phys, size_t size, int prot, gfp_t gfp)
+{
+	int ret;
+
+	if (size > r->tick.interval)
+		return __vfio_resched_map(r, domain, iova, phys, size, prot, gfp);
+	ret = vfio_resched_iommu_map(domain, iova, phys, size, prot, gfp);
+	vfio_resched_tick(r, size);
+	return ret;
+}
+
+/**
+ * vfio_resched_unpin() - unpin contiguous pages
+ * @r: the walk
+ * @page: the first
+ * @npages: their number
+ * @dirty: they may have been written to
+ *
+ * Runs that are short are not counted: the caller counts all of them together.
+ *
+ * Context: task context, may sleep.
+ */
+static inline void vfio_resched_unpin(struct vfio_resched *r, struct page *page,
+				      unsigned long npages, bool dirty)
+{
+	if (unlikely(npages > VFIO_RESCHED_PAGES))
+		__vfio_resched_unpin(r, page, npages, dirty);
+	else
+		unpin_user_page_range_dirty_lock(page, npages, dirty);
+}
+
+/**
  * vfio_resched_phys() - look up an address of the mapping that is unmapped
  * @r: the walk
  * @domain: the domain
@@ -229,6 +393,14 @@ static inline void vfio_resched_point(struct vfio_resched *r) { cond_resched(); 
 static inline void vfio_resched_yield(enum vfio_resched_object object) { }
 static inline void vfio_resched_tick(struct vfio_resched *r, u64 bytes) { }
 static inline void vfio_resched_page(struct vfio_resched *r, unsigned long index) { }
+
+#define vfio_resched_for_each_page(r, index, end)	while ((index) < (end))
+
+static inline unsigned long vfio_resched_last(unsigned long first, unsigned long last)
+{
+	return last;
+}
+
 static inline void vfio_resched_run(struct vfio_resched_runs *runs, size_t offset) { }
 static inline void vfio_resched_start_unmap(struct vfio_resched *r,
 					    const struct vfio_resched_runs *runs,
@@ -262,9 +434,9 @@ static inline size_t vfio_resched_unmap(struct vfio_resched *r,
 	return iommu_unmap(domain, iova, size);
 }
 
-static inline int __vfio_resched_map(struct vfio_resched *r,
-				     struct iommu_domain *domain, unsigned long iova,
-				     phys_addr_t phys, size_t size, int prot, gfp_t gfp)
+static inline int vfio_resched_map_gfp(struct vfio_resched *r,
+				       struct iommu_domain *domain, unsigned long iova,
+				       phys_addr_t phys, size_t size, int prot, gfp_t gfp)
 {
 	return vfio_resched_iommu_map(domain, iova, phys, size, prot, gfp);
 }

@@ -11,11 +11,11 @@
  }
 @@
 @@
- iopt_unmap_iova_range(...)
+ iopt_unfill_domain(...)
  {
  	<+...
- 	iopt_put_pages(pages);
-*	vfio_resched_yield(...);
+ 	iopt_area_unfill_domain(area, pages, domain);
+*	vfio_resched_unmapped(...);
  	...+>
  }
 @@

@@ -1,4 +1,4 @@
-// iommufd: the walk of each iopt_pages, and letting go of the CPU between areas.
+// iommufd: the walk of each iopt_pages.
 //
 // REQUIRES drivers/iommu/iommufd/io_pagetable.c
 // UNPARSED drivers/iommu/iommufd/io_pagetable.h #define __make_iopt_iter(name)
@@ -8,7 +8,7 @@
 // EXPECT drivers/iommu/iommufd/io_pagetable.h 1 struct vfio_resched *resched;
 // EXPECT drivers/iommu/iommufd/io_pagetable.h 1 struct vfio_resched resched;
 // EXPECT drivers/iommu/iommufd/io_pagetable.c 1 area->resched = &pages->resched;
-// EXPECT drivers/iommu/iommufd/io_pagetable.c 1 vfio_resched_yield(VFIO_RESCHED_IOMMUFD);
+// EXPECT drivers/iommu/iommufd/io_pagetable.c 1 vfio_resched_unmapped(&pages->resched,
 // EXPECT drivers/iommu/iommufd/io_pagetable.c 3 vfio_resched_begin(
 // EXPECT drivers/iommu/iommufd/io_pagetable.c 3 vfio_resched_end(
 
@@ -46,19 +46,8 @@ identifier iopt, area, pages;
  	...+>
  }
 
-@range@
-identifier pages;
-@@
- iopt_unmap_iova_range(...)
- {
- 	<+...
- 	iopt_put_pages(pages);
-+	/* With domains_rwsem for reading only, which sleeps; the area is gone. */
-+	vfio_resched_yield(VFIO_RESCHED_IOMMUFD);
- 	...+>
- }
-
-// Attach and detach: with pages->mutex and two rwsems, which sleep.
+// Attach and detach, and the end of a process: with pages->mutex and two rwsems, which
+// sleep. Between areas the end of each walk lets go of the CPU.
 
 @fill@
 identifier area, domain, rc;
@@ -82,5 +71,18 @@ identifier f = {iopt_fill_domain, iopt_unfill_domain};
 +	vfio_resched_begin(&pages->resched);
  	iopt_area_unfill_domain(area, pages, domain);
 +	vfio_resched_end(&pages->resched);
+ 	...+>
+ }
+
+// Its last domain: nothing is left of it for iopt_area_unfill_domains() to count.
+
+@unfilled depends on unfill@
+identifier area, domain, pages;
+@@
+ iopt_unfill_domain(...)
+ {
+ 	<+...
+ 	iopt_area_unfill_domain(area, pages, domain);
++	vfio_resched_unmapped(&pages->resched, iopt_area_length(area));
  	...+>
  }

@@ -1,5 +1,5 @@
 // Where the calls of pages.cocci have to be. One match a rule.
-// PLACE 14
+// PLACE 15
 @@
 @@
  iommu_unmap_nofail(...)
@@ -9,11 +9,15 @@
  	...+>
  }
 @@
+iterator name vfio_resched_for_each_page;
 @@
  batch_from_domain(...)
  {
  	<+...
-*	vfio_resched_page(area->resched, ...);
+*	vfio_resched_for_each_page(area->resched, ...) {
+ 		...
+ 		start_index++;
+ 	}
  	...+>
  }
 @@
@@ -29,8 +33,19 @@
  batch_unpin(...)
  {
  	<+...
+*	iopt_pages_sub_npinned(pages, npages);
+ 	while (first_page_off) {
+ 		...
+ 	}
+ 	...+>
+ }
+@@
+@@
+ batch_unpin(...)
+ {
+ 	<+...
 *	vfio_resched_unpin(&pages->resched, ...);
- 	iopt_pages_sub_npinned(...);
+ 	cur++;
  	...+>
  }
 @@

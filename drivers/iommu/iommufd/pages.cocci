@@ -5,8 +5,8 @@
 // does not, and has a walk of its own. Beside it only rwsems are held, so all may sleep.
 // What is read back from a domain stays mapped, and pinned, while it is.
 //
-// The loops over the xarray hold a spinlock or the RCU read lock and do not let go of the
-// CPU: what is in there was pinned by a driver's call, which takes 512 pages at the most.
+// The loops over the xarray hold a spinlock or the RCU read lock. They are called for so
+// many pages at a time, and again for what is left.
 //
 // REQUIRES drivers/iommu/iommufd/pages.c
 //
@@ -14,13 +14,16 @@
 // EXPECT drivers/iommu/iommufd/pages.c 2 vfio_resched_begin(&pages->resched);
 // EXPECT drivers/iommu/iommufd/pages.c 1 vfio_resched_unmapped(&pages->resched,
 // EXPECT drivers/iommu/iommufd/pages.c 1 vfio_resched_unmap(
+// EXPECT drivers/iommu/iommufd/pages.c 1 vfio_resched_tick(&pages->resched,
+// EXPECT drivers/iommu/iommufd/pages.c 0 iopt_pages_sub_npinned(pages, to_unpin);
 // EXPECT drivers/iommu/iommufd/pages.c 1 vfio_resched_unpin(&pages->resched,
-// EXPECT drivers/iommu/iommufd/pages.c 1 vfio_resched_page(area->resched, start_index);
+// EXPECT drivers/iommu/iommufd/pages.c 1 vfio_resched_for_each_page(area->resched, start_index,
 // EXPECT drivers/iommu/iommufd/pages.c 1 vfio_resched_yield(VFIO_RESCHED_IOMMUFD);
 // EXPECT drivers/iommu/iommufd/pages.c 1 vfio_resched_tick(&pfns->pages->resched,
 // EXPECT drivers/iommu/iommufd/pages.c 1 vfio_resched_map(area->resched,
 // EXPECT drivers/iommu/iommufd/pages.c 2 iommu_unmap_nofail(area->resched,
 // EXPECT drivers/iommu/iommufd/pages.c 2 iommu_unmap_nofail(NULL,
+// EXPECT drivers/iommu/iommufd/pages.c 2 vfio_resched_last(
 
 @alloc@
 identifier pages;
@@ -69,16 +72,37 @@ identifier f = {iopt_area_unmap_domain, batch_iommu_map_small};
  	...+>
  }
 
-@from_domain@
-identifier area, start_index;
+@from_xarray@
+expression first, last, batch, xa;
+identifier f = {pfn_reader_fill_span, iopt_pages_unpin_xarray};
 @@
- batch_from_domain(..., struct iopt_area *area, unsigned long start_index, ...)
+ f(...)
  {
  	<+...
- 	start_index++;
-+	/* With pages->mutex, which sleeps; what is read stays mapped. */
-+	vfio_resched_page(area->resched, start_index);
+(
+-	batch_from_xarray(batch, xa, first, last);
++	batch_from_xarray(batch, xa, first,
++                          vfio_resched_last(first, last));
+|
+-	batch_from_xarray_clear(batch, xa, first, last);
++	batch_from_xarray_clear(batch, xa, first,
++                                vfio_resched_last(first, last));
+)
  	...+>
+ }
+
+@from_domain@
+iterator name vfio_resched_for_each_page;
+identifier area, start_index, last_index;
+@@
+ batch_from_domain(..., struct iopt_area *area, unsigned long start_index, unsigned long last_index)
+ {
+ 	...
+-	while (start_index <= last_index) {
++	/* With pages->mutex, which sleeps; what is read stays mapped. */
++	vfio_resched_for_each_page(area->resched, start_index, last_index + 1) {
+ 		...
+ 	}
  }
 
 // Contiguous memory takes little room in a batch, which is filled before it is mapped.
@@ -126,9 +150,25 @@ expression list ES;
  	...+>
  }
 
+// Accounted once a batch and not once a run, which pays for looking at its length.
+
+@unpin_all@
+identifier pages, npages;
+@@
+ batch_unpin(..., struct iopt_pages *pages, unsigned int first_page_off, size_t npages)
+ {
+ 	...
++	vfio_resched_tick(&pages->resched, npages * PAGE_SIZE);
++	iopt_pages_sub_npinned(pages, npages);
+ 	while (first_page_off) {
+ 		...
+ 	}
+ 	...
+ }
+
 @unpin@
 identifier pages;
-expression E1, E2;
+expression E1, E2, E3;
 @@
  batch_unpin(..., struct iopt_pages *pages, ...)
  {
@@ -137,6 +177,7 @@ expression E1, E2;
 +	/* With pages->mutex, which sleeps; the IOTLB was flushed before. */
 +	vfio_resched_unpin(&pages->resched, E1,
 +                                   E2, pages->writable);
+-	iopt_pages_sub_npinned(pages, E3);
  	...+>
  }
 

@@ -8,6 +8,7 @@
  */
 #include <kunit/test.h>
 #include <linux/bitmap.h>
+#include <linux/delay.h>
 #include <linux/iommu.h>
 #include <linux/kthread.h>
 #include <linux/prandom.h>
@@ -199,7 +200,7 @@ static void pin_runs(struct fake *f, struct rnd_state *rnd, struct vfio_resched_
 			break;
 		}
 		KUNIT_ASSERT_EQ(f->test, 0,
-				__vfio_resched_map(r, &f->domain, f->start + at * PAGE_SIZE,
+				vfio_resched_map_gfp(r, &f->domain, f->start + at * PAGE_SIZE,
 						   phys, n * PAGE_SIZE, IOMMU_READ,
 						   GFP_KERNEL));
 		for (i = 0; i < n; i++)
@@ -238,7 +239,7 @@ static void unmap_unpin(struct fake *f, struct vfio_resched_runs *runs,
 }
 
 static const u64 intervals[] = {
-	0, PAGE_SIZE, SZ_64K, SZ_64K + PAGE_SIZE, SZ_256K, SZ_1M, SZ_1M + SZ_64K, SZ_4M, SZ_1G,
+	0, PAGE_SIZE / 2, PAGE_SIZE, SZ_64K, SZ_64K + 100, SZ_64K + PAGE_SIZE, SZ_256K, SZ_1M, SZ_1M + SZ_64K, SZ_4M, SZ_1G,
 };
 
 /* Each layout with each interval, with and without skipping. */
@@ -260,9 +261,10 @@ static void layouts(struct kunit *test, unsigned long pgsizes)
 		f->longest = 0;
 		unmap_unpin(f, &runs, &r);
 		/* No more at once than the interval, or one page. */
-		if (intervals[i] && pgsizes == THREE_SIZES)
+		if (intervals[i] && pgsizes != ALL_SIZES)
 			KUNIT_EXPECT_LE(test, f->longest,
-					max_t(size_t, intervals[i], LARGE));
+					max_t(size_t, round_up(intervals[i], PAGE_SIZE),
+					      pgsizes == SMALL ? SMALL : LARGE));
 		vfio_resched_end(&r);
 	}
 }
@@ -280,6 +282,12 @@ static void scan_any_size(struct kunit *test)
 static void scan_one_size(struct kunit *test)
 {
 	layouts(test, SMALL);
+}
+
+/* Sizes below that of the CPU's pages are not used: what is unpinned are whole pages. */
+static void scan_smaller_pages(struct kunit *test)
+{
+	layouts(test, THREE_SIZES | PAGE_SIZE / 16);
 }
 
 /* A further domain: nothing is known of contiguity. */
@@ -302,8 +310,7 @@ static void unmap_in_pieces(struct kunit *test)
 				vfio_resched_unmap(&r, &f->domain, f->start, PAGES * PAGE_SIZE));
 		KUNIT_EXPECT_EQ(test, f->mapped, 0UL);
 		if (intervals[i])
-			KUNIT_EXPECT_LE(test, f->longest,
-					max_t(size_t, intervals[i], LARGE));
+			KUNIT_EXPECT_LE(test, f->longest, max_t(size_t, intervals[i], LARGE));
 		vfio_resched_end(&r);
 	}
 }
@@ -321,11 +328,11 @@ static void map_makes_the_same_pages(struct kunit *test)
 		whole->start = SZ_1G + at / 3 * 37 * PAGE_SIZE;
 		pieces->start = whole->start;
 		begin(&r, 0);
-		__vfio_resched_map(&r, &whole->domain, whole->start, phys,
+		vfio_resched_map_gfp(&r, &whole->domain, whole->start, phys,
 				   PAGES * PAGE_SIZE, IOMMU_READ, GFP_KERNEL);
 		vfio_resched_end(&r);
 		begin(&r, SZ_256K + at * PAGE_SIZE);
-		__vfio_resched_map(&r, &pieces->domain, pieces->start, phys,
+		vfio_resched_map_gfp(&r, &pieces->domain, pieces->start, phys,
 				   PAGES * PAGE_SIZE, IOMMU_READ, GFP_KERNEL);
 		vfio_resched_end(&r);
 		for (i = 0; i < PAGES; i++)
@@ -376,7 +383,7 @@ static void skip_looks_up_less(struct kunit *test)
 		WRITE_ONCE(set->skip, round);
 		for (at = 0; at < PAGES; at += 256) {
 			vfio_resched_run(&runs, at * PAGE_SIZE);
-			__vfio_resched_map(&r, &f->domain, f->start + at * PAGE_SIZE,
+			vfio_resched_map_gfp(&r, &f->domain, f->start + at * PAGE_SIZE,
 					   SZ_4G + at * 2 * PAGE_SIZE, LARGE, IOMMU_READ,
 					   GFP_KERNEL);
 		}
@@ -391,7 +398,7 @@ static void skip_looks_up_less(struct kunit *test)
 			without = f->lookups;
 	}
 	KUNIT_EXPECT_EQ(test, without, PAGES);
-	KUNIT_EXPECT_EQ(test, with, PAGES / 256);
+	KUNIT_EXPECT_LE(test, with, 3 * PAGES / 256);
 }
 
 /* What was known is gone when a mapping is pinned anew, as by a replay. */
@@ -438,12 +445,12 @@ static void points_are_counted(struct kunit *test)
 	unsigned int i;
 	u64 before;
 
-	begin(&r, SZ_64K);
+	begin(&r, SZ_256K);
 	before = rescheds();
 	for (i = 0; i < 10 * VFIO_RESCHED_PAGES; i++)
 		vfio_resched_page(&r, i);
 	KUNIT_EXPECT_EQ(test, rescheds() - before,
-			(u64)(10 * VFIO_RESCHED_PAGES * PAGE_SIZE / SZ_64K));
+			(u64)(10 * VFIO_RESCHED_PAGES * PAGE_SIZE / SZ_256K));
 	vfio_resched_end(&r);
 }
 
@@ -513,6 +520,45 @@ static void stretches_are_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stretches() - before, 3ULL);
 }
 
+/* Who sleeps lets others run: that is no stretch, at a point and at the end. */
+static void sleep_is_no_stretch(struct kunit *test)
+{
+	struct vfio_resched r;
+	u64 before;
+
+	begin(&r, SZ_1M);
+	before = stretches();
+	atomic64_set(&set->longest, 0);
+	msleep(20);
+	vfio_resched_tick(&r, SZ_1M);
+	KUNIT_EXPECT_EQ(test, stretches() - before, 0ULL);
+	msleep(20);
+	vfio_resched_end(&r);
+	KUNIT_EXPECT_EQ(test, stretches() - before, 0ULL);
+	KUNIT_EXPECT_EQ(test, (u64)atomic64_read(&set->longest), 0ULL);
+	/* The next one is measured again. */
+	begin(&r, SZ_1M);
+	vfio_resched_end(&r);
+	KUNIT_EXPECT_EQ(test, stretches() - before, 1ULL);
+}
+
+/* Loops that must not sleep end in time, and each page is in one of them. */
+static void atomic_loops_end(struct kunit *test)
+{
+	unsigned long first = 7, last = 7 + 3 * VFIO_RESCHED_ATOMIC + 5, to, n = 0;
+
+	for (; first <= last; first = to + 1) {
+		to = vfio_resched_last(first, last);
+		KUNIT_EXPECT_LE(test, to - first + 1, VFIO_RESCHED_ATOMIC);
+		KUNIT_EXPECT_LE(test, to, last);
+		n++;
+	}
+	KUNIT_EXPECT_EQ(test, first, last + 1);
+	KUNIT_EXPECT_EQ(test, n, 4UL);
+	KUNIT_EXPECT_EQ(test, vfio_resched_last(0, ULONG_MAX), VFIO_RESCHED_ATOMIC - 1);
+	KUNIT_EXPECT_EQ(test, vfio_resched_last(ULONG_MAX, ULONG_MAX), ULONG_MAX);
+}
+
 static void longest_is_kept(struct kunit *test)
 {
 	struct vfio_resched r;
@@ -567,7 +613,9 @@ static void concurrent_walks_lose_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u64)atomic64_read(&set->unmaps) - unmaps, 8000ULL);
 	KUNIT_EXPECT_EQ(test, (u64)atomic64_read(&set->bytes) - bytes, 24000ULL);
 	KUNIT_EXPECT_EQ(test, rescheds() - points, 8000ULL);
-	KUNIT_EXPECT_EQ(test, stretches() - ended, 16000ULL);
+	/* But for those in which one of them was preempted. */
+	KUNIT_EXPECT_LE(test, stretches() - ended, 16000ULL);
+	KUNIT_EXPECT_GT(test, stretches() - ended, 8000ULL);
 }
 
 /* Bitmaps */
@@ -612,6 +660,7 @@ static struct kunit_case resched_cases[] = {
 	KUNIT_CASE(scan_three_sizes),
 	KUNIT_CASE(scan_any_size),
 	KUNIT_CASE(scan_one_size),
+	KUNIT_CASE(scan_smaller_pages),
 	KUNIT_CASE(unmap_in_pieces),
 	KUNIT_CASE(map_makes_the_same_pages),
 	KUNIT_CASE(unmap_with_gap),
@@ -622,6 +671,8 @@ static struct kunit_case resched_cases[] = {
 	KUNIT_CASE(off_never_reschedules),
 	KUNIT_CASE(interval_changes_meanwhile),
 	KUNIT_CASE(stretches_are_counted),
+	KUNIT_CASE(sleep_is_no_stretch),
+	KUNIT_CASE(atomic_loops_end),
 	KUNIT_CASE(longest_is_kept),
 	KUNIT_CASE(concurrent_walks_lose_nothing),
 	KUNIT_CASE(bitmaps_as_in_one),
