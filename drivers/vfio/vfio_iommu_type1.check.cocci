@@ -1,5 +1,5 @@
 // Where the calls of vfio_iommu_type1.cocci have to be. One match a rule.
-// PLACE 35
+// PLACE 33
 @@
 @@
  vfio_link_dma(...)
@@ -39,10 +39,14 @@ iterator name vfio_resched_for_each_page;
  vfio_unpin_pages_remote(...)
  {
  	<+...
+(
 *	vfio_resched_for_each_page(dma->resched, i, npage) {
  		...
  		iova += PAGE_SIZE;
  	}
+|
+*	vfio_resched_tick(dma->resched, npage * PAGE_SIZE);
+)
  	...+>
  }
 @@
@@ -271,25 +275,6 @@ iterator name vfio_resched_for_each_page;
  	<+...
  	vfio_remove_dma(...);
 *	vfio_resched_tick(&iommu->resched, ...);
- 	...+>
- }
-@@
-@@
- vfio_iommu_map(...)
- {
- 	<+...
- 	if (ret)
- 		goto unwind;
-*	vfio_resched_point(&iommu->resched);
- 	...+>
- }
-@@
-@@
- vfio_iommu_map(...)
- {
- 	<+...
- 	vfio_resched_unmap(...);
-*	vfio_resched_point(&iommu->resched);
  	...+>
  }
 @@

@@ -13,7 +13,6 @@
 // EXPECT drivers/vfio/vfio_iommu_type1.c 9 vfio_resched_begin(
 // EXPECT drivers/vfio/vfio_iommu_type1.c 10 vfio_resched_end(
 // EXPECT drivers/vfio/vfio_iommu_type1.c 4 vfio_resched_point(dma->resched);
-// EXPECT drivers/vfio/vfio_iommu_type1.c 2 vfio_resched_point(&iommu->resched);
 // EXPECT drivers/vfio/vfio_iommu_type1.c 3 vfio_resched_tick(&iommu->resched, VFIO_RESCHED_MAPPING);
 // EXPECT drivers/vfio/vfio_iommu_type1.c 2 vfio_resched_tick(dma->resched, VFIO_RESCHED_MAPPING);
 // EXPECT drivers/vfio/vfio_iommu_type1.c 6 vfio_resched_tick(&iommu->resched, PAGE_SIZE);
@@ -201,17 +200,6 @@ expression list ES;
  }
 
 // Unmapping and unpinning
-
-@map_point@
-identifier iommu;
-@@
- vfio_iommu_map(struct vfio_iommu *iommu, ...)
- {
- 	<+...
--	cond_resched();
-+	vfio_resched_point(&iommu->resched);
- 	...+>
- }
 
 @unpin_pages@
 iterator name vfio_resched_for_each_page;

@@ -105,7 +105,11 @@ watch_scheduler() {
 	dmesg -E
 	! dmesg | grep -E 'WARNING:|BUG:' | grep -v resched_latency_warn ||
 		die "a report that was not asked for"
-	echo "scheduler reports=$(dmesg | grep -c 'need_resched set for')"
+	dmesg | grep -A 40 'need_resched set for' > /run/report
+	sed 's/^/# /' /run/report
+	# It may be of another task, or of this one as it takes its memory.
+	echo "scheduler reports=$(grep -c 'need_resched set for' /run/report)" \
+		"of_unmap=$(grep -qE ' (vfio|iopt)_.*unmap' /run/report && echo 1 || echo 0)"
 }
 
 on_vfio spare

@@ -34,7 +34,7 @@ def lines(**special):
     return found
 
 
-TOLD = ["scheduler image=stock reports=1\n", "scheduler image=perf reports=0\n"]
+TOLD = ["scheduler image=stock reports=1 of_unmap=1\n", "scheduler image=perf reports=0 of_unmap=0\n"]
 
 
 class Figures(unittest.TestCase):
@@ -91,10 +91,16 @@ class Targets(unittest.TestCase):
         self.assertEqual(len(self.missed(stock={"wait": 50})), 2)
 
     def test_scheduler(self):
-        silent = ["scheduler image=stock reports=0\n"] + TOLD[1:]
+        silent = ["scheduler image=stock reports=0 of_unmap=0\n"] + TOLD[1:]
         self.assertEqual(len(self.missed(silent, stock={"wait": 100})), 1)
-        loud = TOLD + ["scheduler image=perf reports=1\n"]
+        loud = TOLD + ["scheduler image=perf reports=1 of_unmap=1\n"]
         self.assertEqual(len(self.missed(loud, stock={"wait": 100})), 1)
+
+    def test_scheduler_reports_something_else(self):
+        other = TOLD + ["scheduler image=perf reports=1 of_unmap=0\n"]
+        self.assertEqual(self.missed(other, stock={"wait": 100}), [])
+        none = TOLD[:1] + ["scheduler image=perf reports=1 of_unmap=0\n"]
+        self.assertEqual(len(self.missed(none, stock={"wait": 100})), 1)
 
 
 if __name__ == "__main__":

@@ -454,6 +454,33 @@ static void points_are_counted(struct kunit *test)
 	vfio_resched_end(&r);
 }
 
+/* A loop over pages goes over each once, with a point each so many, and may be empty. */
+static void loops_go_over_each_page(struct kunit *test)
+{
+	static const unsigned int pages[] = { 0, 1, 63, 64, 65, 128, 1000 };
+	unsigned long index, end, n;
+	struct vfio_resched r;
+	unsigned int i;
+	u64 before;
+
+	for (i = 0; i < ARRAY_SIZE(pages); i++) {
+		begin(&r, VFIO_RESCHED_PAGES * PAGE_SIZE);
+		before = rescheds();
+		index = 5;
+		end = index + pages[i];
+		n = 0;
+		vfio_resched_for_each_page(&r, index, end) {
+			n++;
+			index++;
+		}
+		KUNIT_EXPECT_EQ(test, n, (unsigned long)pages[i]);
+		KUNIT_EXPECT_EQ(test, index, end);
+		KUNIT_EXPECT_EQ(test, rescheds() - before,
+				(u64)pages[i] / VFIO_RESCHED_PAGES);
+		vfio_resched_end(&r);
+	}
+}
+
 static void off_never_reschedules(struct kunit *test)
 {
 	struct vfio_resched r;
@@ -668,6 +695,7 @@ static struct kunit_case resched_cases[] = {
 	KUNIT_CASE(runs_start_anew),
 	KUNIT_CASE(due_does_not_sleep),
 	KUNIT_CASE(points_are_counted),
+	KUNIT_CASE(loops_go_over_each_page),
 	KUNIT_CASE(off_never_reschedules),
 	KUNIT_CASE(interval_changes_meanwhile),
 	KUNIT_CASE(stretches_are_counted),

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# what: vfio: all kinds of memory, mapped and unmapped: nothing stays pinned, all is counted
+# what: vfio: all kinds of memory, mapped and unmapped: each page is unpinned once, all is counted
 # vm: vfio
 # timeout: 240
 # full-timeout: 900
@@ -30,6 +30,12 @@ run() {
 	read_stats "$api"
 	unmaps=$((unmaps - unmaps0)) bytes=$((bytes - bytes0))
 	# regions are whole huge pages
+	if [[ $* = *--migrate* ]]; then
+		# What is pinned cannot be moved, nor what was unpinned too often. A page, and
+		# not only the sum of all.
+		expect "$api $*: no page can be moved, and each can afterwards" \
+			'stuck_while_mapped == mib * 256 && stuck == 0'
+	fi
 	expect "$api $*: all is unmapped and counted, nothing stays locked or pinned" \
 		"locked_kb == 0 && pinned_kb == 0 && unmaps == regions * times && bytes <= want * times && bytes > (want - regions * (2 << 20)) * times"
 }
@@ -41,7 +47,7 @@ for api in $(apis); do
 	for bytes_each in 64K 32M 0; do
 		tune_vfio "$api" resched_bytes $bytes_each
 		regions=1 times=1
-		for memory in 4k '4k --shuffled' thp 'thp --mixed' huge; do
+		for memory in 4k '4k --shuffled --migrate' thp 'thp --mixed --migrate' huge; do
 			# shellcheck disable=SC2086 # options
 			run "$api" --memory $memory $devices
 		done
@@ -62,7 +68,7 @@ done
 # Without what the scan knows, the same is unmapped
 tune_vfio type1 skip_contiguous 0
 regions=1 times=1
-for memory in 4k '4k --shuffled' 'thp --mixed' huge; do
+for memory in '4k --migrate' '4k --shuffled' 'thp --mixed --migrate' huge; do
 	# shellcheck disable=SC2086
 	run type1 --memory $memory "$spare"
 done

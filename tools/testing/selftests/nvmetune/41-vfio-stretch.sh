@@ -74,4 +74,39 @@ for api in $(apis); do
 done
 echo NO_LATENCY_WARN > $sched/features
 tune_vfio type1 skip_contiguous 1
+huge_pages 0
+
+# Many areas, each of them far below the interval, as a process ends: another task on its
+# CPU waits no longer for that.
+
+# end_process API INTERVAL: sets $wait_ms
+end_process() {
+	local watcher holder
+
+	tune_vfio "$1" resched_bytes "$2"
+	taskset -c 1 "$vfiomap" --api "$1" --memory 4k --shuffled --size 1024 --regions 256 --gap 1 \
+		--hold "$spare" > "$tmp/held" 2>&1 &
+	holder=$!
+	wait_for 90 "grep -q mapped $tmp/held" || die "$1: not mapped: $(cat "$tmp/held")"
+	taskset -c 1 "$vfiomap" --watch > "$tmp/watch" &
+	watcher=$!
+	wait_for 10 "grep -q watching $tmp/watch" || die "nobody watches"
+	kill -9 $holder
+	wait $holder 2> /dev/null
+	kill $watcher
+	wait $watcher
+	wait_ms=$(($(sed -n 's/^wait_ns //p' "$tmp/watch") / 1000000))
+	echo "# $1, resched_bytes $2, the end of a process with 256 areas of 4 MiB: a task waited $wait_ms ms"
+}
+
+if has_iommufd; then
+	on_ms=1000000
+	for _ in 1 2 3; do
+		end_process iommufd 32M
+		[ $wait_ms -ge $on_ms ] || on_ms=$wait_ms
+	done
+	end_process iommufd 0
+	expect "iommufd: the end of a process: another task waits less than half as long" \
+		'on_ms * 2 < wait_ms'
+fi
 give_drives

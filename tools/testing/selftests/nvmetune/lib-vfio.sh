@@ -91,6 +91,7 @@ map_unmap() {
 	local name value
 
 	map_ns=0 unmap_ns=0 wait_ns=0 locked_kb=-1 pinned_kb=-1 dirty_reads=0
+	stuck=-1 stuck_while_mapped=-1 bits_missing=-1 bits_extra=-1 attached=-1
 	"$vfiomap" "$@" > "$tmp/vfiomap" 2> "$tmp/vfiomap.err" || {
 		sed 's/^/# /' "$tmp/vfiomap.err"
 		return 1
@@ -112,6 +113,21 @@ pinned() {
 unpinned() {
 	[ -n "${pinned_before:-}" ] || pinned_before=$(pinned)
 	wait_for "$1" '[ "$(pinned)" -le "$pinned_before" ]'
+}
+
+# new_mdev: makes a mediated device, $mdev, of the kernel's sample driver; fails if this
+# kernel has none
+new_mdev() {
+	local types=/sys/class/mdev_bus/mtty/mdev_supported_types
+
+	[ -d $types ] || return 1
+	mdev=$(< /proc/sys/kernel/random/uuid)
+	echo "$mdev" > $types/mtty-1/create || die "no mediated device"
+	wait_for 10 "[ -e /sys/bus/mdev/devices/$mdev/iommu_group ]" || die "$mdev: has no group"
+}
+
+drop_mdev() {
+	echo 1 > "/sys/bus/mdev/devices/$mdev/remove"
 }
 
 # huge_pages MIB: reserves them

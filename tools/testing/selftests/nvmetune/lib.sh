@@ -90,6 +90,11 @@ check() {
 	fi
 }
 
+# quietly COMMAND...: what it prints is of no interest
+quietly() {
+	"$@" > /dev/null
+}
+
 # soon SECONDS DESCRIPTION CONDITION: a shell condition that has to become true
 soon() {
 	if wait_for "$1" "$3"; then

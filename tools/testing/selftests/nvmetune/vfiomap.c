@@ -11,20 +11,31 @@
  *   --mixed                 a page of 4k in each other huge page is another one
  *   --size MIB              of all regions (256)
  *   --regions N             of the same size, with a gap between them (1)
+ *   --gap PAGES             that gap (512)
  *   --iova ADDRESS          of the first (4 GiB)
  *   --times N               map and unmap so often (1)
  *   --wait                  measure how long another task waits; the CPU is that of now
  *   --dirty                 another thread reads the dirty bitmap all the time
+ *   --migrate               afterwards, all pages have to be movable to another node, as
+ *                           those are of which nobody has a reference too many or too few
  *   --hold                  map, say so, and wait to be killed
  *   --refused               instead, try what has to be refused
+ *   --bits                  instead, compare the dirty bitmap with what is mapped
+ *   --late ADDRESS          instead, attach this device after memory was mapped for the
+ *                           others, which have no IOMMU; then detach it again
+ *   --hole MIB              with --late, map so much more that cannot be pinned
+ *   --watch                 instead, until SIGTERM, measure how long this task waits
  *
- * Several devices: by iommufd, each with a domain of its own.
+ * Several devices: by iommufd, each with a domain of its own. An address is that of a PCI
+ * device or the UUID of a mediated one.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/mempolicy.h>
 #include <linux/types.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,6 +45,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,15 +54,16 @@
 #define MAX_DEVICES	4
 #define PAGE		4096UL
 #define HUGE_PAGE	(2UL << 20)
+#define UUID_LENGTH	36
 
 static struct {
-	bool iommufd, shuffled, mixed, wait, dirty, hold, refused;
-	const char *memory;
-	uint64_t size, regions, iova, times;
+	bool iommufd, shuffled, mixed, wait, dirty, migrate, hold, refused, bits, watch;
+	const char *memory, *late;
+	uint64_t size, regions, gap, iova, times, hole;
 	const char *device[MAX_DEVICES];
 	int nr_devices;
 } opt = {
-	.memory = "4k", .size = 256, .regions = 1, .iova = 1ULL << 32, .times = 1,
+	.memory = "4k", .size = 256, .regions = 1, .gap = 512, .iova = 1ULL << 32, .times = 1,
 };
 
 static int container = -1, iommufd = -1, device_fd[MAX_DEVICES];
@@ -86,7 +99,8 @@ static int open_group(const char *address)
 	ssize_t len;
 	int fd;
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/iommu_group", address);
+	snprintf(path, sizeof(path), "/sys/bus/%s/devices/%s/iommu_group",
+		 strlen(address) == UUID_LENGTH ? "mdev" : "pci", address);
 	len = readlink(path, target, sizeof(target) - 1);
 	if (len < 0)
 		die("%s", path);
@@ -111,6 +125,9 @@ static void open_container(void)
 			die("VFIO_GROUP_SET_CONTAINER");
 		if (!i && ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU))
 			die("VFIO_SET_IOMMU");
+		/* A mediated device need not be open. */
+		if (strlen(opt.device[i]) == UUID_LENGTH)
+			continue;
 		device_fd[i] = ioctl(group, VFIO_GROUP_GET_DEVICE_FD, opt.device[i]);
 		if (device_fd[i] < 0)
 			die("VFIO_GROUP_GET_DEVICE_FD");
@@ -277,7 +294,13 @@ static uint64_t region_size(void)
 
 static uint64_t region_iova(uint64_t i)
 {
-	return opt.iova + i * (region_size() + HUGE_PAGE);
+	return opt.iova + i * (region_size() + opt.gap * PAGE);
+}
+
+/* From the first to the last, with what lies between them. */
+static uint64_t all_regions(void)
+{
+	return region_iova(opt.regions - 1) + region_size() - opt.iova;
 }
 
 static void map_all(char *memory)
@@ -293,7 +316,7 @@ static void map_all(char *memory)
 static void unmap_all(void)
 {
 	uint64_t want = opt.regions * region_size();
-	int64_t got = unmap(opt.iova, region_iova(opt.regions) - HUGE_PAGE - opt.iova);
+	int64_t got = unmap(opt.iova, all_regions());
 
 	if (got < 0)
 		die("unmap");
@@ -316,31 +339,45 @@ static void *waiter(void *arg)
 	while (!stop) {
 		before = now();
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &ms, NULL);
-		late = now() - before - 1000000;
-		if (unmapping && late > *longest)
-			*longest = late;
+		late = now() - before;
+		/* Less than asked for: a signal. */
+		if (unmapping && late > *longest + ms.tv_nsec)
+			*longest = late - ms.tv_nsec;
 	}
 	return NULL;
 }
 
-static void *read_dirty(void *arg)
+static uint64_t *new_bitmap(void)
 {
-	uint64_t size = region_iova(opt.regions) - HUGE_PAGE - opt.iova, *count = arg;
+	uint64_t *bitmap = calloc((all_regions() / PAGE + 63) / 64, 8);
+
+	if (!bitmap)
+		die("calloc");
+	return bitmap;
+}
+
+static void get_dirty(uint64_t *bitmap)
+{
 	struct {
 		struct vfio_iommu_type1_dirty_bitmap bitmap;
 		struct vfio_iommu_type1_dirty_bitmap_get get;
 	} d = {
 		.bitmap = { .argsz = sizeof(d), .flags = VFIO_IOMMU_DIRTY_PAGES_FLAG_GET_BITMAP },
-		.get = { .iova = opt.iova, .size = size,
-			 .bitmap = { .pgsize = PAGE, .size = (size / PAGE + 63) / 64 * 8 } },
+		.get = { .iova = opt.iova, .size = all_regions(),
+			 .bitmap = { .pgsize = PAGE, .size = (all_regions() / PAGE + 63) / 64 * 8,
+				     .data = (void *)bitmap } },
 	};
 
-	d.get.bitmap.data = calloc(1, d.get.bitmap.size);
-	if (!d.get.bitmap.data)
-		die("calloc");
+	if (ioctl(container, VFIO_IOMMU_DIRTY_PAGES, &d))
+		die("VFIO_IOMMU_DIRTY_PAGES");
+}
+
+static void *read_dirty(void *arg)
+{
+	uint64_t *count = arg, *bitmap = new_bitmap();
+
 	while (!stop) {
-		if (ioctl(container, VFIO_IOMMU_DIRTY_PAGES, &d))
-			die("VFIO_IOMMU_DIRTY_PAGES");
+		get_dirty(bitmap);
 		++*count;
 	}
 	return NULL;
@@ -354,6 +391,43 @@ static void start_dirty(void)
 
 	if (ioctl(container, VFIO_IOMMU_DIRTY_PAGES, &d))
 		die("VFIO_IOMMU_DIRTY_PAGES");
+}
+
+/*
+ * Pages that cannot be moved to the other node. One that is pinned cannot, nor one that
+ * was unpinned once too often or too rarely.
+ */
+static uint64_t count_stuck(char *memory)
+{
+	uint64_t pages = opt.regions * region_size() / PAGE, i, stuck = 0;
+	int *is = malloc(pages * sizeof(int)), *to = malloc(pages * sizeof(int));
+	void **at = malloc(pages * sizeof(*at));
+
+	if (!is || !to || !at)
+		die("malloc");
+	for (i = 0; i < pages; i++)
+		at[i] = memory + i * PAGE;
+	if (syscall(SYS_move_pages, 0, pages, at, NULL, is, 0))
+		die("move_pages");
+	for (i = 0; i < pages; i++) {
+		if (is[i] < 0) {
+			fprintf(stderr, "vfiomap: page %llu: %s\n", (unsigned long long)i,
+				strerror(-is[i]));
+			exit(1);
+		}
+		to[i] = !is[i];
+	}
+	if (syscall(SYS_move_pages, 0, pages, at, to, is, MPOL_MF_MOVE) < 0)
+		die("move_pages");
+	/* The call tells of some of those that it could not move: look where they are. */
+	if (syscall(SYS_move_pages, 0, pages, at, NULL, is, 0))
+		die("move_pages");
+	for (i = 0; i < pages; i++)
+		stuck += is[i] != to[i];
+	free(is);
+	free(to);
+	free(at);
+	return stuck;
 }
 
 static void pin_to_cpu(void)
@@ -381,7 +455,7 @@ static void print_accounts(void)
 
 static void measure(char *memory)
 {
-	uint64_t i, a, b, c, map_ns = 0, unmap_ns = 0, longest = 0, dirty = 0;
+	uint64_t i, a, b, c, map_ns = 0, unmap_ns = 0, longest = 0, dirty = 0, stuck = 0;
 	pthread_t wait_thread, dirty_thread;
 
 	if (opt.wait)
@@ -397,10 +471,18 @@ static void measure(char *memory)
 		a = now();
 		map_all(memory);
 		b = now();
+		if (opt.migrate) {
+			/* All of it, or this could not find anything. */
+			stuck = count_stuck(memory);
+			b = now();
+		}
 		unmapping = true;
 		unmap_all();
 		c = now();
 		unmapping = false;
+		if (opt.migrate)
+			printf("stuck_while_mapped %llu\nstuck %llu\n", (unsigned long long)stuck,
+			       (unsigned long long)count_stuck(memory));
 		map_ns += b - a;
 		unmap_ns += c - b;
 	}
@@ -440,6 +522,83 @@ static void try_refused(char *memory)
 	print_accounts();
 }
 
+/* The dirty bitmap: all that is pinned is dirty, and what lies between is not. */
+
+static void check_bits(char *memory)
+{
+	uint64_t *bitmap = new_bitmap(), page, missing = 0, extra = 0, times;
+
+	start_dirty();
+	map_all(memory);
+	for (times = 0; times < 2; times++) {
+		memset(bitmap, 0, (all_regions() / PAGE + 63) / 64 * 8);
+		get_dirty(bitmap);
+		for (page = 0; page < all_regions() / PAGE; page++) {
+			bool is = bitmap[page / 64] >> page % 64 & 1;
+			bool has_to = page % (region_size() / PAGE + opt.gap) < region_size() / PAGE;
+
+			missing += has_to && !is;
+			extra += is && !has_to;
+		}
+	}
+	unmap_all();
+	printf("bits_missing %llu\nbits_extra %llu\n", (unsigned long long)missing,
+	       (unsigned long long)extra);
+	print_accounts();
+}
+
+/* A device that comes when memory was mapped already, for one that has no IOMMU */
+
+static void attach_late(char *memory)
+{
+	uint64_t end = opt.iova + all_regions() + HUGE_PAGE;
+	char *hole = NULL;
+	int group = open_group(opt.late);
+	bool attached;
+
+	map_all(memory);
+	if (opt.hole) {
+		hole = mmap(NULL, opt.hole << 20, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (hole == MAP_FAILED)
+			die("mmap");
+		if (map(hole, end, opt.hole << 20))
+			die("map of what cannot be pinned");
+	}
+	attached = !ioctl(group, VFIO_GROUP_SET_CONTAINER, &container);
+	printf("attached %d\n", attached);
+	if (opt.migrate)
+		printf("stuck_while_mapped %llu\n", (unsigned long long)count_stuck(memory));
+	if (attached && ioctl(group, VFIO_GROUP_UNSET_CONTAINER))
+		die("VFIO_GROUP_UNSET_CONTAINER");
+	if (opt.migrate)
+		printf("stuck %llu\n", (unsigned long long)count_stuck(memory));
+	print_accounts();
+	unmap_all();
+}
+
+/* How late this task is, at the worst: the CPU was another task's */
+
+static void on_term(int sig)
+{
+	(void)sig;
+	stop = true;
+}
+
+static void watch(void)
+{
+	struct sigaction action = { .sa_handler = on_term };
+	uint64_t longest = 0;
+
+	sigaction(SIGTERM, &action, NULL);
+	pin_to_cpu();
+	printf("watching\n");
+	fflush(stdout);
+	unmapping = true;
+	waiter(&longest);
+	printf("wait_ns %llu\n", (unsigned long long)longest);
+}
+
 static uint64_t number(const char *text)
 {
 	char *end;
@@ -460,6 +619,7 @@ static bool flag(const char *arg)
 	} flags[] = {
 		{ "--shuffled", &opt.shuffled }, { "--mixed", &opt.mixed }, { "--wait", &opt.wait },
 		{ "--dirty", &opt.dirty }, { "--hold", &opt.hold }, { "--refused", &opt.refused },
+		{ "--migrate", &opt.migrate }, { "--bits", &opt.bits }, { "--watch", &opt.watch },
 	};
 	size_t i;
 
@@ -488,6 +648,12 @@ static bool option(const char *arg, const char *value)
 		opt.iova = number(value);
 	else if (!strcmp(arg, "--times"))
 		opt.times = number(value);
+	else if (!strcmp(arg, "--gap"))
+		opt.gap = number(value);
+	else if (!strcmp(arg, "--late"))
+		opt.late = value;
+	else if (!strcmp(arg, "--hole"))
+		opt.hole = number(value);
 	else
 		return false;
 	return true;
@@ -508,7 +674,7 @@ static void parse(char **arg)
 		}
 		arg++;
 	}
-	if (!opt.nr_devices) {
+	if (!opt.nr_devices && !opt.watch) {
 		fprintf(stderr, "vfiomap: no device\n");
 		exit(2);
 	}
@@ -520,6 +686,10 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	parse(argv + 1);
+	if (opt.watch) {
+		watch();
+		return 0;
+	}
 	if (opt.iommufd)
 		open_iommufd();
 	else
@@ -527,6 +697,10 @@ int main(int argc, char **argv)
 	memory = allocate(opt.regions * region_size());
 	if (opt.refused) {
 		try_refused(memory);
+	} else if (opt.bits) {
+		check_bits(memory);
+	} else if (opt.late) {
+		attach_late(memory);
 	} else if (opt.hold) {
 		map_all(memory);
 		printf("mapped\n");
