@@ -170,14 +170,18 @@ static inline void vfio_resched_page(struct vfio_resched *r, unsigned long index
 		vfio_resched_tick(r, VFIO_RESCHED_PAGES * PAGE_SIZE);
 }
 
-/* How far a loop over pages goes before it comes back here. */
-static inline unsigned long vfio_resched_stop(struct vfio_resched *r,
-					      unsigned long index, unsigned long end)
+/* A loop over pages is at its end, or where it shall look how far it has come. */
+static inline bool vfio_resched_goes_on(struct vfio_resched *r, unsigned long index,
+					unsigned long end, unsigned long *stop)
 {
-	unsigned long n = min(end - index, (unsigned long)VFIO_RESCHED_PAGES);
+	unsigned long n;
 
+	if (index >= end)
+		return false;
+	n = min(end - index, (unsigned long)VFIO_RESCHED_PAGES);
 	vfio_resched_tick(r, n * PAGE_SIZE);
-	return index + n;
+	*stop = index + n;
+	return true;
 }
 
 /**
@@ -186,14 +190,13 @@ static inline unsigned long vfio_resched_stop(struct vfio_resched *r,
  * @index: of a page; the body counts it up by one
  * @end: the first that is none
  *
- * The inner loop is as it would be without points. The body must not use break: it would
- * leave the inner loop only.
+ * A page costs one comparison, as without points.
  *
  * Context: task context, may sleep.
  */
-#define vfio_resched_for_each_page(r, index, end)					\
-	for (unsigned long __stop; (index) < (end); )				\
-		for (__stop = vfio_resched_stop(r, index, end); (index) < __stop; )
+#define vfio_resched_for_each_page(r, index, end)			\
+	for (unsigned long __stop = (index);				\
+	     (index) < __stop || vfio_resched_goes_on(r, index, end, &__stop);)
 
 /**
  * vfio_resched_last() - how far a loop that must not sleep may go
@@ -394,7 +397,8 @@ static inline void vfio_resched_yield(enum vfio_resched_object object) { }
 static inline void vfio_resched_tick(struct vfio_resched *r, u64 bytes) { }
 static inline void vfio_resched_page(struct vfio_resched *r, unsigned long index) { }
 
-#define vfio_resched_for_each_page(r, index, end)	while ((index) < (end))
+#define vfio_resched_for_each_page(r, index, end)	\
+	for ((void)(r); (index) < (end);)
 
 static inline unsigned long vfio_resched_last(unsigned long first, unsigned long last)
 {

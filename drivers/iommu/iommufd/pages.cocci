@@ -82,11 +82,11 @@ identifier f = {pfn_reader_fill_span, iopt_pages_unpin_xarray};
 (
 -	batch_from_xarray(batch, xa, first, last);
 +	batch_from_xarray(batch, xa, first,
-+                          vfio_resched_last(first, last));
++                                  vfio_resched_last(first, last));
 |
 -	batch_from_xarray_clear(batch, xa, first, last);
 +	batch_from_xarray_clear(batch, xa, first,
-+                                vfio_resched_last(first, last));
++                                        vfio_resched_last(first, last));
 )
  	...+>
  }

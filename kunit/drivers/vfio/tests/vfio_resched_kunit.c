@@ -201,8 +201,8 @@ static void pin_runs(struct fake *f, struct rnd_state *rnd, struct vfio_resched_
 		}
 		KUNIT_ASSERT_EQ(f->test, 0,
 				vfio_resched_map_gfp(r, &f->domain, f->start + at * PAGE_SIZE,
-						   phys, n * PAGE_SIZE, IOMMU_READ,
-						   GFP_KERNEL));
+						     phys, n * PAGE_SIZE, IOMMU_READ,
+						     GFP_KERNEL));
 		for (i = 0; i < n; i++)
 			f->pinned[at + i] = phys + i * PAGE_SIZE;
 		phys += n * PAGE_SIZE;
@@ -239,7 +239,8 @@ static void unmap_unpin(struct fake *f, struct vfio_resched_runs *runs,
 }
 
 static const u64 intervals[] = {
-	0, PAGE_SIZE / 2, PAGE_SIZE, SZ_64K, SZ_64K + 100, SZ_64K + PAGE_SIZE, SZ_256K, SZ_1M, SZ_1M + SZ_64K, SZ_4M, SZ_1G,
+	0, PAGE_SIZE / 2, PAGE_SIZE, SZ_64K, SZ_64K + 100, SZ_64K + PAGE_SIZE, SZ_256K, SZ_1M,
+	SZ_1M + SZ_64K, SZ_4M, SZ_1G,
 };
 
 /* Each layout with each interval, with and without skipping. */
@@ -329,11 +330,11 @@ static void map_makes_the_same_pages(struct kunit *test)
 		pieces->start = whole->start;
 		begin(&r, 0);
 		vfio_resched_map_gfp(&r, &whole->domain, whole->start, phys,
-				   PAGES * PAGE_SIZE, IOMMU_READ, GFP_KERNEL);
+				     PAGES * PAGE_SIZE, IOMMU_READ, GFP_KERNEL);
 		vfio_resched_end(&r);
 		begin(&r, SZ_256K + at * PAGE_SIZE);
 		vfio_resched_map_gfp(&r, &pieces->domain, pieces->start, phys,
-				   PAGES * PAGE_SIZE, IOMMU_READ, GFP_KERNEL);
+				     PAGES * PAGE_SIZE, IOMMU_READ, GFP_KERNEL);
 		vfio_resched_end(&r);
 		for (i = 0; i < PAGES; i++)
 			differ += whole->page[i].leaf != pieces->page[i].leaf ||
@@ -384,8 +385,8 @@ static void skip_looks_up_less(struct kunit *test)
 		for (at = 0; at < PAGES; at += 256) {
 			vfio_resched_run(&runs, at * PAGE_SIZE);
 			vfio_resched_map_gfp(&r, &f->domain, f->start + at * PAGE_SIZE,
-					   SZ_4G + at * 2 * PAGE_SIZE, LARGE, IOMMU_READ,
-					   GFP_KERNEL);
+					     SZ_4G + at * 2 * PAGE_SIZE, LARGE, IOMMU_READ,
+					     GFP_KERNEL);
 		}
 		for (at = 0; at < PAGES; at++)
 			f->pinned[at] = f->page[at].phys;
