@@ -51,25 +51,19 @@ static unsigned long vfio_resched_switches(void)
 	return current->nvcsw + current->nivcsw;
 }
 
-static void vfio_resched_start(struct vfio_resched *r)
+static void vfio_resched_start(struct vfio_resched *r, u64 now)
 {
-	r->since = local_clock();
+	r->since = now;
 	r->switches = vfio_resched_switches();
 }
 
-/*
- * A stretch is over. Where the task has slept or was preempted since, as in a page
- * fault or for a lock, the CPU was let go of at a time that is not known: then it is
- * none.
- */
-static void vfio_resched_stretch(struct vfio_resched *r, u64 now, bool slept, bool yielded)
+/* A stretch is over. */
+static void vfio_resched_stretch(struct vfio_resched *r, u64 now, bool yielded)
 {
 	struct vfio_resched_set *set = vfio_resched_set(r);
 	u64 ns = max_t(s64, now - r->since, 0);
 	s64 longest = atomic64_read(&set->longest);
 
-	if (slept)
-		return;
 	while (ns > longest && !atomic64_try_cmpxchg(&set->longest, &longest, ns))
 		;
 	nvmetune_hist_add(&set->stretches, ns, 1);
@@ -78,18 +72,20 @@ static void vfio_resched_stretch(struct vfio_resched *r, u64 now, bool slept, bo
 	trace_vfio_resched(vfio_resched_names[r->object], ns, yielded);
 }
 
-/* Let go of the CPU, if @offer, and begin another stretch. */
+/*
+ * Let go of the CPU, if @offer, and begin another stretch. Where the task has slept or
+ * was preempted since the last one began, as in a page fault or for a lock, the CPU was
+ * let go of at a time that is not known: then that was none.
+ */
 static void vfio_resched_leave(struct vfio_resched *r, bool offer)
 {
 	bool slept = vfio_resched_switches() != r->switches;
 	u64 now = local_clock();
 	bool yielded = offer && cond_resched();
 
-	vfio_resched_stretch(r, now, slept, yielded);
-	if (yielded)
-		now = local_clock();
-	r->since = now;
-	r->switches = vfio_resched_switches();
+	if (!slept)
+		vfio_resched_stretch(r, now, yielded);
+	vfio_resched_start(r, yielded ? local_clock() : now);
 }
 
 /**
@@ -102,7 +98,7 @@ void vfio_resched_begin(struct vfio_resched *r)
 {
 	resched_tick_init(&r->tick, 0);
 	vfio_resched_refresh(r);
-	vfio_resched_start(r);
+	vfio_resched_start(r, local_clock());
 }
 EXPORT_SYMBOL_GPL(vfio_resched_begin);
 
@@ -317,19 +313,22 @@ unmap:
 }
 EXPORT_SYMBOL_GPL(__vfio_resched_map);
 
+/* The caller has counted them, so there is a point between two pieces and nothing to add. */
 void __vfio_resched_unpin(struct vfio_resched *r, struct page *page,
 			  unsigned long npages, bool dirty)
 {
 	unsigned long pfn = page_to_pfn(page), n;
 
-	while (npages) {
+	for (;;) {
 		u64 interval = vfio_resched_interval(r) ?: U64_MAX;
 
-		n = min_t(u64, npages, max_t(u64, interval >> PAGE_SHIFT, 1));
+		n = min_t(u64, npages, interval >> PAGE_SHIFT);
 		unpin_user_page_range_dirty_lock(pfn_to_page(pfn), n, dirty);
 		pfn += n;
 		npages -= n;
-		vfio_resched_tick(r, (u64)n << PAGE_SHIFT);
+		if (!npages)
+			break;
+		vfio_resched_due(r);
 	}
 }
 EXPORT_SYMBOL_GPL(__vfio_resched_unpin);

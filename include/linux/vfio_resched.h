@@ -349,7 +349,7 @@ static inline int vfio_resched_map_gfp(struct vfio_resched *r,
  * @npages: their number
  * @dirty: they may have been written to
  *
- * Runs that are short are not counted: the caller counts all of them together.
+ * Does not count them: the caller counts all runs of a batch together.
  *
  * Context: task context, may sleep.
  */

@@ -45,8 +45,8 @@ took_from() { # CHOICE: the pairs that have to have had blocks, and those that h
 	done
 }
 
-# The device's pair keeps what it has once had, so the others come first: they would
-# make it grow. The last gives back to it what it has not got.
+# The device's pair never shrinks: that others take nothing from it shows only as long as
+# it has had few itself, so it is not the first.
 blocks=$(pool_blocks "$ctrl" device)
 for choice in private node device private; do
 	old=$(in_force "$ctrl")

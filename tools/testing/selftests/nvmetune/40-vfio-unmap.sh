@@ -29,13 +29,13 @@ run() {
 	fi
 	read_stats "$api"
 	unmaps=$((unmaps - unmaps0)) bytes=$((bytes - bytes0))
-	# regions are whole huge pages
 	if [[ $* = *--migrate* ]]; then
 		# What is pinned cannot be moved, nor what was unpinned too often. A page, and
 		# not only the sum of all.
 		expect "$api $*: no page can be moved, and each can afterwards" \
 			'stuck_while_mapped == mib * 256 && stuck == 0'
 	fi
+	# regions are whole huge pages
 	expect "$api $*: all is unmapped and counted, nothing stays locked or pinned" \
 		"locked_kb == 0 && pinned_kb == 0 && unmaps == regions * times && bytes <= want * times && bytes > (want - regions * (2 << 20)) * times"
 }

@@ -73,7 +73,6 @@ check "type1: dirty bitmaps are read meanwhile" map_unmap --memory 4k --size 96 
 	--regions 3 --times $rounds --dirty "$spare"
 expect "type1: dirty bitmaps were read" 'dirty_reads > 0'
 expect "type1: nothing stays locked" 'locked_kb == 0'
-tune_vfio type1 resched_bytes 32M
 # Where a region begins in the middle of a word of the bitmap, it is shifted. The stock
 # kernel then leaves some bits behind the end of a region in the second read: as many have
 # to be there with an interval.

@@ -93,6 +93,11 @@ static uint64_t now(void)
 
 /* Devices */
 
+static bool is_mediated(const char *address)
+{
+	return strlen(address) == UUID_LENGTH;
+}
+
 static int open_group(const char *address)
 {
 	char path[128], target[256];
@@ -100,7 +105,7 @@ static int open_group(const char *address)
 	int fd;
 
 	snprintf(path, sizeof(path), "/sys/bus/%s/devices/%s/iommu_group",
-		 strlen(address) == UUID_LENGTH ? "mdev" : "pci", address);
+		 is_mediated(address) ? "mdev" : "pci", address);
 	len = readlink(path, target, sizeof(target) - 1);
 	if (len < 0)
 		die("%s", path);
@@ -126,7 +131,7 @@ static void open_container(void)
 		if (!i && ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU))
 			die("VFIO_SET_IOMMU");
 		/* A mediated device need not be open. */
-		if (strlen(opt.device[i]) == UUID_LENGTH)
+		if (is_mediated(opt.device[i]))
 			continue;
 		device_fd[i] = ioctl(group, VFIO_GROUP_GET_DEVICE_FD, opt.device[i]);
 		if (device_fd[i] < 0)
@@ -347,9 +352,14 @@ static void *waiter(void *arg)
 	return NULL;
 }
 
+static uint64_t bitmap_bytes(void)
+{
+	return (all_regions() / PAGE + 63) / 64 * 8;
+}
+
 static uint64_t *new_bitmap(void)
 {
-	uint64_t *bitmap = calloc((all_regions() / PAGE + 63) / 64, 8);
+	uint64_t *bitmap = calloc(1, bitmap_bytes());
 
 	if (!bitmap)
 		die("calloc");
@@ -364,7 +374,7 @@ static void get_dirty(uint64_t *bitmap)
 	} d = {
 		.bitmap = { .argsz = sizeof(d), .flags = VFIO_IOMMU_DIRTY_PAGES_FLAG_GET_BITMAP },
 		.get = { .iova = opt.iova, .size = all_regions(),
-			 .bitmap = { .pgsize = PAGE, .size = (all_regions() / PAGE + 63) / 64 * 8,
+			 .bitmap = { .pgsize = PAGE, .size = bitmap_bytes(),
 				     .data = (void *)bitmap } },
 	};
 
@@ -455,7 +465,7 @@ static void print_accounts(void)
 
 static void measure(char *memory)
 {
-	uint64_t i, a, b, c, map_ns = 0, unmap_ns = 0, longest = 0, dirty = 0, stuck = 0;
+	uint64_t i, start, map_ns = 0, unmap_ns = 0, longest = 0, dirty = 0, stuck = 0;
 	pthread_t wait_thread, dirty_thread;
 
 	if (opt.wait)
@@ -468,23 +478,20 @@ static void measure(char *memory)
 			die("pthread_create");
 	}
 	for (i = 0; i < opt.times; i++) {
-		a = now();
+		start = now();
 		map_all(memory);
-		b = now();
-		if (opt.migrate) {
-			/* All of it, or this could not find anything. */
+		map_ns += now() - start;
+		/* All of it, or this could not find anything. */
+		if (opt.migrate)
 			stuck = count_stuck(memory);
-			b = now();
-		}
+		start = now();
 		unmapping = true;
 		unmap_all();
-		c = now();
 		unmapping = false;
+		unmap_ns += now() - start;
 		if (opt.migrate)
 			printf("stuck_while_mapped %llu\nstuck %llu\n", (unsigned long long)stuck,
 			       (unsigned long long)count_stuck(memory));
-		map_ns += b - a;
-		unmap_ns += c - b;
 	}
 	stop = true;
 	if (opt.wait)
@@ -531,7 +538,7 @@ static void check_bits(char *memory)
 	start_dirty();
 	map_all(memory);
 	for (times = 0; times < 2; times++) {
-		memset(bitmap, 0, (all_regions() / PAGE + 63) / 64 * 8);
+		memset(bitmap, 0, bitmap_bytes());
 		get_dirty(bitmap);
 		for (page = 0; page < all_regions() / PAGE; page++) {
 			bool is = bitmap[page / 64] >> page % 64 & 1;
