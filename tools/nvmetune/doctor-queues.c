@@ -438,8 +438,8 @@ static void nt_look_node(struct nt_doctor *d)
 			continue;
 		nt_found(d, obj->name, nt_printf("its NUMA node is -1, and nodes %s are online",
 						 nodes),
-			 nt_printf("cat /sys/class/nvme/%s/device/numa_node; the firmware has to say it (_PXM), or echo NODE > that file",
-				   obj->name));
+			 nt_printf("cat /sys/class/nvme/%s/device/numa_node; the firmware has to say it (_PXM), or echo NODE > that file, and then 1 > /sys/class/nvme/%s/reset_controller",
+				   obj->name, obj->name));
 	}
 	free(nodes);
 }

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # what: past its limits a queue's interrupts take work back, a bounded share of it
 # vm: standard
-# timeout: 90
+# timeout: 120
 
-# shellcheck source=tools/testing/selftests/nvmetune/lib.sh disable=SC2016,SC2034,SC2154
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=tools/testing/selftests/nvmetune/lib-tool.sh disable=SC2016,SC2034,SC2154
+. "$(dirname "$0")/lib-tool.sh"
 
 # took VARIABLE COMMAND...: how long it took, in ms
 took() {
@@ -51,3 +51,23 @@ sum_up "$ctrl"
 highest=${sum[lane_backlog_max_bytes]}
 expect "no lane has held more than was on its way" 'highest <= 2 * 4 * 32 * 131072'
 expect "nothing is left" "${sum[backlog_bytes]} == 0 && ${sum[oldest_ns]} == 0"
+
+# nvmetune doctor tells of it where it is more than one request in twenty
+check "statistics start anew" "$nvmetune" -q stat --reset "$ctrl"
+for ((round = 1; round <= 10; round++)); do
+	pressed=
+	for queue in 1 2; do
+		kept=$(($(stat_of "$ctrl" $queue irq_pressure) + $(stat_of "$ctrl" $queue softirq_pressure)))
+		rest=$(($(stat_of "$ctrl" $queue irq_deferred) + $(stat_of "$ctrl" $queue softirq_deferred)))
+		[ $kept -lt 100 ] || [ $((20 * kept)) -lt $((kept + rest)) ] ||
+			pressed+=${pressed:+, }$ctrl/q$queue
+	done
+	[ -z "$pressed" ] || break
+	quietly verify "$dev" 0 32m || break
+	settle "$ctrl"
+done
+echo "# round $round: q2: $kept of $((kept + rest)) taken back"
+check "backlog-pressure: there is some to tell of" [ -n "$pressed" ]
+t -j doctor backlog-pressure
+says "backlog-pressure: nvmetune doctor names the queues" "^$ctrl: $pressed: [0-9]+ of [0-9]+ requests" \
+	"$(jq -r '.findings[] | "\(.object): \(.seen)"' <<< "$out")"

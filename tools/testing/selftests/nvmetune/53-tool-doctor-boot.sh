@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # what: nvmetune doctor: faults that a guest is booted with, and a pool that a load fills
-# vm: --cpus 4 --append swiotlb=2048,force --append nvme.poll_queues=1 --append isolcpus=managed_irq,domain,1-3 --nvme id=poll,queues=4,backend=mem
+# vm: --cpus 4 --numa 2 --append swiotlb=2048,force --append nvme.poll_queues=1 --append isolcpus=managed_irq,domain,1-3 --nvme id=poll,queues=4,backend=mem
 # timeout: 150
 
 # shellcheck source=tools/testing/selftests/nvmetune/lib-tool.sh disable=SC2016,SC2034,SC2154
@@ -30,6 +30,19 @@ expect "something is found" 'status == 3'
 found polled-queues "a queue that is polled" "$ctrl" "$ctrl/q4"
 found isolated-cpus "queues whose CPUs are all isolated" "$ctrl" "$ctrl/q"
 found backlog-exceeds-pool "a pool that the backlog can fill" nvme 'defer_backlog_bytes=32 MiB of nvme'
+# What firmware without _PXM leaves; the driver looks at each reset
+set_node() {
+	echo "$1" > "/sys/class/nvme/$ctrl/device/numa_node" && reset_controller "$ctrl"
+}
+
+check "the node of its device is known" set_node 1
+doctor
+unknown=0
+[[ $found != *" numa-node-unknown "* ]] || unknown=1
+expect "numa-node-unknown: not found then" 'unknown == 0'
+check "the node of its device is not known" set_node -1
+doctor
+found numa-node-unknown "a controller of no node" "$ctrl" 'NUMA node is -1, and nodes 0-1 are online'
 full=0
 [[ $found != *" swiotlb-high-water "* ]] || full=1
 expect "the pool was not full yet" 'full == 0'

@@ -3,7 +3,7 @@
 # For the tests that talk to the control plane by programs of this directory, which
 # run, or the kernel's make install, has compiled.
 
-readonly tune=/sys/kernel/nvmetune
+[ -n "${tune:-}" ] || readonly tune=/sys/kernel/nvmetune
 readonly kmemleak=/sys/kernel/debug/kmemleak
 
 # program NAME: its path
