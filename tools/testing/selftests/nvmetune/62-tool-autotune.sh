@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # what: nvmetune autotune: under load, killed and stopped in the middle, with a fio job
 # vm: standard
-# timeout: 240
+# timeout: 300
 # full-timeout: 1500
 
 # shellcheck source=tools/testing/selftests/nvmetune/lib-tool.sh disable=SC2016,SC2034,SC2154
@@ -125,6 +125,23 @@ check "its JSON has runs" jq -e '.trials | length == 2 and all(.pairs > 0)' "$tm
 jq -c '.trials[], (.total, .before, .after | values)' "$tmp/out" | sed 's/^/# /'
 [ ! -e $before ] || t restore
 same "as before" "$first" "$(state)"
+
+# Something to be kept: interrupts take most of two CPUs' time until deferral is allowed
+
+echo off > "$tune/$ctrl/defer_mode"
+was=$(state)
+rm -f "$found"
+expect_t 0 "autotune where deferral is off" -j autotune "$ctrl" --fio="$tmp/job.fio" \
+	--goal=interrupts --parameters=defer_mode --seconds=1.5 --warmup=0.2 --output="$found"
+jq -c '.trials[], (.total, .before, .after | values)' "$tmp/out" | sed 's/^/# /'
+check "it keeps what defers" jq -e '.kept and any(.trials[]; .verdict == "better")' "$tmp/out"
+mode=$(< "$tune/$ctrl/defer_mode")
+check "and has set it: $mode" [ "$mode" != off ]
+same "and nothing else" "${was/"$ctrl/defer_mode off"/"$ctrl/defer_mode $mode"}" "$(state)"
+check "and written it to a profile" grep -qE "^defer_mode *= *$mode\$" "$found"
+expect_t 0 "restore" restore
+same "goes back to off" "$was" "$(state)"
+echo inherit > "$tune/$ctrl/defer_mode"
 
 # Not worse than the default, three times over: what it ends with against what was there
 

@@ -3,7 +3,6 @@
 # For the tests that talk to the control plane by programs of this directory, which
 # run, or the kernel's make install, has compiled.
 
-[ -n "${tune:-}" ] || readonly tune=/sys/kernel/nvmetune
 readonly kmemleak=/sys/kernel/debug/kmemleak
 
 # program NAME: its path

@@ -2,7 +2,6 @@
 # shellcheck shell=bash disable=SC2154
 # For the tests of PRP pools, after lib.sh.
 
-[ -n "${tune:-}" ] || readonly tune=/sys/kernel/nvmetune
 # The driver's choice is put back at the end.
 pool_before=$(< "$params/pool") || die "no nvme.pool: is CONFIG_NVME_PRP_POOLS set?"
 

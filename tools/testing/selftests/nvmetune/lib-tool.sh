@@ -6,7 +6,6 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly nvmetune=$VM_ROOT/build/nvmetune/nvmetune
-[ -n "${tune:-}" ] || readonly tune=/sys/kernel/nvmetune
 [ -x "$nvmetune" ] || die "no $nvmetune: make -C tools/nvmetune"
 
 # t ARG...: run the tool; sets out, err (what it has said) and status

@@ -17,6 +17,8 @@ fi
 readonly params=/sys/module/nvme/parameters
 readonly debug=/sys/kernel/debug/nvmetune
 # shellcheck disable=SC2034 # for the tests
+readonly tune=/sys/kernel/nvmetune
+# shellcheck disable=SC2034 # for the tests
 readonly wqs=/sys/bus/workqueue/devices
 tmp=$(mktemp -d /run/selftest.XXXXXX)
 
