@@ -48,9 +48,9 @@ help:
 	@echo '  kernel       build IMAGE of KERNEL with everything integrated'
 	@echo '  vm           boot it and run SCRIPT=path in it, without SCRIPT a shell'
 	@echo '  kunit        unit tests, in a virtual machine'
-	@echo '  selftest     tests of the real driver, in a virtual machine'
-	@echo '  check        tests of the tools, and linters'
-	@echo '  test         kunit, selftest and check on 6.12, what a newcomer runs'
+	@echo '  selftest     tests of the real driver, in a virtual machine (IMAGE=, default test)'
+	@echo '  check        linters, warnings of compilers, fuzzers, names and documents'
+	@echo '  test         kunit, selftest, check and the tests of the tools, on 6.12'
 	@echo '  test-all     all kernels, the full matrix, longer runs'
 	@echo '  demo         the same load completed in the interrupt and deferred'
 	@echo '  bench-instructions  instructions a request, completed in the interrupt and deferred'
@@ -92,13 +92,17 @@ kernel: integrate
 vm: kernel
 	@tools/vm/run $(VMARGS) $(if $(SCRIPT),$(BZIMAGE) -- $(SCRIPT),--shell $(BZIMAGE))
 
-kunit: setup
+kunit: override IMAGE := test
+kunit: kernel
 	@tools/kunit/run $(KERNEL)
 
-selftest: setup
-	@tools/testing/selftests/nvmetune/run --kernel $(KERNEL) $(TESTS)
+selftest: override IMAGE := $(if $(filter command,$(firstword $(origin IMAGE))),$(IMAGE),test)
+selftest: kernel
+	@tools/testing/selftests/nvmetune/run --kernel $(KERNEL) --image $(IMAGE) $(TESTS)
 
+check: override KERNEL := 6.12
 check: integrate
+	@tools/kernel/build --config $(KERNEL) test
 	@tools/check
 
 test: setup

@@ -26,7 +26,7 @@
 
 #define NT_NO_NVMETUNE								\
 	"no nvmetune in this kernel: there is no %s%s; it needs CONFIG_NVME_DEFER "	\
-	"and an NVMe drive"
+	"and an NVMe drive, or CONFIG_VFIO_RESCHED"
 
 /* As drivers/nvmetune does it: buckets end at powers of two less one. */
 #define NT_MAX_BUCKETS	32
