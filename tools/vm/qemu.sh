@@ -112,13 +112,13 @@ add_nvme() { # INDEX LIST
 
 # Where the controller sits; appends its bus to $device.
 add_port() { # INDEX
-	local bus=$root_bus
+	local bus=pcie.0
 
 	if [ -n "${spec[node]:-}" ]; then
 		bus=pxb-${spec[id]}
-		qemu+=(-device "pxb-pcie,id=$bus,bus=$root_bus,bus_nr=$((64 + 8 * $1)),numa_node=${spec[node]}")
+		qemu+=(-device "pxb-pcie,id=$bus,bus=pcie.0,bus_nr=$((64 + 8 * $1)),numa_node=${spec[node]}")
 	elif [ -z "${spec[hotplug]:-}" ]; then
-		device+=,bus=$root_bus
+		device+=,bus=$bus
 		return 0
 	fi
 	qemu+=(-device "pcie-root-port,id=port-${spec[id]},bus=$bus,chassis=$(($1 + 1)),slot=$(($1 + 1))")
@@ -153,17 +153,14 @@ add_numa() {
 	done
 }
 
-# PCIe ports, bridges of a node and the IOMMU exist on q35 only. Everything else
-# stays on QEMU's older and simpler machine.
+# PCIe ports, bridges of a node and the IOMMU exist on q35 only. QEMU's older machine
+# would do for the others, but works out its table of interrupts in ACPI's byte code:
+# without KVM, enabling a PCI device took a second there, and each reset does that.
 add_machine() {
-	local machine=pc specs=" ${nvme[*]//,/ }"
+	local machine=q35
 
-	root_bus=pci.0
-	if [[ -n $iommu || $specs =~ \ (hotplug|node=) ]]; then
-		machine=q35 root_bus=pcie.0
-		# the ports' own hotplug; ACPI's is QEMU's default and another driver
-		qemu+=(-global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off)
-	fi
+	# the ports' own hotplug; ACPI's is QEMU's default and another driver
+	qemu+=(-global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off)
 	[ -z "$iommu" ] || [[ $accel != kvm* ]] || machine+=,kernel-irqchip=split
 	qemu+=(-machine "$machine")
 	[ -z "$iommu" ] || qemu+=(-device "intel-iommu,intremap=on,caching-mode=on")

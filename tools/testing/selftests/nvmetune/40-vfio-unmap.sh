@@ -11,7 +11,7 @@
 . "$(dirname "$0")/lib-vfio.sh"
 
 take_drives
-mib=128
+mib=64
 full && mib=1024
 huge_pages $((mib + 2))
 unpinned 20

@@ -31,18 +31,18 @@ let_go() {
 
 take_drives
 same "nobody has a device: nothing is found" "" "$(found)"
-huge_pages 1100
 for api in $(apis); do
 	holding "$api" 4k 1100
 	same "vfio-small-pages: $api, 1100 MiB in small pages" "process $holder, vfiomap" "$(found)"
 	let_go
 	same "vfio-small-pages: $api, nothing once it has ended" "" "$(found)"
-	holding "$api" huge 1100
-	same "vfio-small-pages: $api, nothing with huge pages" "" "$(found)"
-	let_go
-	holding "$api" 4k 256
-	same "vfio-small-pages: $api, nothing with little memory" "" "$(found)"
-	let_go
 done
+holding type1 4k 256
+same "vfio-small-pages: nothing with little memory" "" "$(found)"
+let_go
+huge_pages 1100
+holding type1 huge 1100
+same "vfio-small-pages: nothing with huge pages" "" "$(found)"
+let_go
 huge_pages 0
 give_drives
