@@ -426,6 +426,24 @@ sed -i 's/SUBLEVEL = 7/SUBLEVEL = 8/' "$K/Makefile"
 is 'another kernel in the same place is refused' exits 2 install "$K" --force
 is 'by revert too' exits 2 revert "$K" --force
 
+# --- one at a time
+
+# hold FOR: have the lock of $K in another process
+hold() {
+	coproc exec flock --no-fork "$K" sh -c "echo held; exec sleep $1"
+	read -r <&"${COPROC[0]}"
+}
+fresh
+hold 1
+is 'what a killed run had started is waited for' exits 0 install "$K"
+wait
+hold 60
+is 'another that is at work is not' exits 2 revert "$K"
+is 'says so' said 'another integrate is at work'
+kill "$COPROC_PID"
+wait
+is 'nothing was touched' exits 0 check "$K"
+
 # --- killed half way
 #
 # mv is what each step that counts ends with. A mv of our own kills integrate
